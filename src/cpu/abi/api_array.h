@@ -15,7 +15,7 @@ struct mipmap {
 	struct array levels[TEXTURE_MAX_LEVELS];
 };
 
-/* Translate a format to that of the device.  Fails if the device has no such format. */
+/* Translate a format to a format of the device.  Fails if the device has no such format. */
 CUresult array_format(const char *call, CUarray_format format, unsigned channels,
 	struct texel_format *out);
 

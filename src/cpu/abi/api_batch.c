@@ -30,7 +30,7 @@ static CUresult enter_batch(const char *call, CUstream stream, unsigned long lon
 	return result;
 }
 
-/* Check that the operations of each attribute begin behind those of the one before. */
+/* Check that the operations of each attribute begin behind the operations of the one before. */
 static CUresult batch_check_starts(const char *call, const size_t *starts, size_t start_count,
 	size_t count)
 {
@@ -117,8 +117,8 @@ API_PER_THREAD(cuMemcpyBatchAsync_v2_ptsz, cuMemcpyBatchAsync_v2,
 		CUstream stream),
 	(to, from, sizes, count, attributes, starts, start_count, stream));
 
-/* The size of the elements in which extents and offsets count: those of an array, else bytes.  0 if
- * the operands do not fit together. */
+/* The size of the elements in which extents and offsets count: elements of an array, else bytes.  0
+ * if the operands do not fit together. */
 static size_t batch_element_size(const CUDA_MEMCPY3D_BATCH_OP *op)
 {
 	const CUmemcpy3DOperand *operands[] = {&op->src, &op->dst};
@@ -280,7 +280,7 @@ API_PER_THREAD(cuMemPrefetchBatchAsync_ptsz, cuMemPrefetchBatchAsync,
 		size_t start_count, unsigned long long flags, CUstream stream),
 	(addresses, sizes, count, places, starts, start_count, flags, stream));
 
-/* Discarded memory may have any value, so also the one that it has.  What is left is a prefetch. */
+/* Discarded memory may have any value, so it may keep its own.  The prefetch is left. */
 API_ALIAS(cuMemDiscardAndPrefetchBatchAsync, cuMemPrefetchBatchAsync);
 API_ALIAS(cuMemDiscardAndPrefetchBatchAsync_ptsz, cuMemPrefetchBatchAsync_ptsz);
 

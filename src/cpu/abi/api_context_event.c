@@ -2,7 +2,7 @@
 /*
  * Events of a whole context.  To record one puts a fence into every stream that has work; the event
  * has happened when all of them have come to it.  To wait for one puts a wait into every stream,
- * and into those that will be created.
+ * and into every stream that is created later.
  */
 #include "base/common.h"
 

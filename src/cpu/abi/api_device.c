@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Properties of the devices.  object/cu_device.c has those that are the same on every computer; the
- * others come from the operating system.
+ * Properties of the devices. object/cu_device.c has the properties that are the same on every
+ * computer; the others come from the operating system.
  */
 #include "base/common.h"
 
@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The value of the first line of /proc/cpuinfo that has this key; "" if there is none. */
+/* The value of the first line of /proc/cpuinfo that has this key; "" if there is no such line. */
 static void device_read_cpuinfo(const char *key, char *value, size_t size)
 {
 	char line[256];
@@ -160,7 +160,7 @@ API(cuDeviceGetAttribute, int *out, CUdevice_attribute attribute, CUdevice devic
 	return CUDA_SUCCESS;
 }
 
-/* Deprecated since CUDA 5, but still used.  The layout is that of CUdevprop. */
+/* Deprecated since CUDA 5, but still used.  The layout is CUdevprop. */
 API(cuDeviceGetProperties, CUdevprop *out, CUdevice device)
 {
 	static const struct {

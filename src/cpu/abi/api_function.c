@@ -129,7 +129,7 @@ static CUresult function_set_tier(const char *call, struct function *function, i
 	return result == CUDA_SUCCESS ? function_improve(call, function) : result;
 }
 
-/* Hints are kept, so that they can be queried.  A cluster of one block is no cluster. */
+/* Hints are kept, so that they can be queried.  A cluster of one block is not a cluster. */
 CUresult function_set_attribute(const char *call, struct function *function,
 	CUfunction_attribute attribute, int value)
 {

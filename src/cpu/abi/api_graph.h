@@ -3,9 +3,9 @@
 #define CPU_ABI_API_GRAPH_H
 
 /*
- * The parameters of one kind of node as those of any node.  The functions for one kind of node fill
- * in the union and call the function for all kinds, for graphs and for executable graphs alike.
- * NULL stays NULL, which params_given then refuses.
+ * The parameters of one kind of node, as parameters of any node.  The functions for one kind of
+ * node fill in the union and call the function for all kinds, for graphs and for executable graphs
+ * alike.  NULL stays NULL, which params_given then refuses.
  */
 #include "cpu/abi/api.h"
 

@@ -324,7 +324,7 @@ API(cuGraphKernelNodeGetParams_v2, CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *ou
 		sizeof(*out), out);
 }
 
-/* The parameters of the first version are the beginning of those of the second. */
+/* The parameters of the second version begin with the parameters of the first. */
 API(cuGraphKernelNodeGetParams, CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v1 *out)
 {
 	return node_get_params(__func__, node, CU_GRAPH_NODE_TYPE_KERNEL, FIELD(kernel),

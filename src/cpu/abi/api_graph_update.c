@@ -196,7 +196,8 @@ static CUgraphExecUpdateResult update_match_edges(struct graph_node *old, struct
 	return CU_GRAPH_EXEC_UPDATE_SUCCESS;
 }
 
-/* Pair the nodes of an executable graph with those of another, from the exits backwards. */
+/* Pair the nodes of an executable graph with the nodes of another graph, from the exits
+ * backwards. */
 static CUgraphExecUpdateResult update_match(struct graph *old, struct graph *graph,
 	CUgraphExecUpdateResultInfo *info)
 {
@@ -234,7 +235,8 @@ static CUgraphExecUpdateResult update_match(struct graph *old, struct graph *gra
 		: CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, NULL, NULL);
 }
 
-/* Give the nodes of the executable graph the data of those that update_match has paired. */
+/* Give each node of the executable graph the data of the node that update_match has paired with
+ * it. */
 static void update_take_over(struct graph *old)
 {
 	for (struct graph_node *node = old->first; node; node = node->next) {

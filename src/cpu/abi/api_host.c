@@ -27,7 +27,7 @@ static void host_free(struct object *object)
 	mem_free(object);
 }
 
-/* A registered range of a context that overlaps with one; false if there is none. */
+/* Find a registered range of a context that overlaps with another range. */
 static bool host_find_overlap(struct context *context, uint64_t start, size_t size,
 	struct host_range *out)
 {

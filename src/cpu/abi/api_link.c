@@ -22,7 +22,7 @@
 
 struct link {
 	CUlinkState handle;
-	pthread_mutex_t lock;  /* of what is below */
+	pthread_mutex_t lock;  /* of the members below */
 	struct linker *linker;
 	struct jit_options options;
 	struct str image;

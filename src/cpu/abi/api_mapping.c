@@ -25,7 +25,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define GRANULARITY ((size_t)2 << 20) /* that of NVIDIA's devices */
+#define GRANULARITY ((size_t)2 << 20) /* as NVIDIA's devices have */
 #define MAX_ALIGN ((size_t)1 << 47)    /* where addresses of programs end */
 #define SEALS (F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL)
 
@@ -533,7 +533,7 @@ API(cuMemUnmap, CUdeviceptr address, size_t size)
 	return CUDA_SUCCESS;
 }
 
-/* Read a description of access; *who gets it. */
+/* Read a description of access; *who is the device or the host that gets it. */
 static CUresult mapping_read_access(const char *call, const CUmemAccessDesc *desc, unsigned *who)
 {
 	const unsigned flags = desc->flags;

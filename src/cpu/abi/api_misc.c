@@ -159,7 +159,7 @@ API(cuGetExportTable, const void **out, const CUuuid *id)
 	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: there are no private tables", __func__);
 }
 
-/* There is no profiler.  Programs that start and stop it still work. */
+/* The CPU device has no profiler.  Programs that start and stop it still work. */
 API(cuProfilerStart, void)
 {
 	struct context *context;

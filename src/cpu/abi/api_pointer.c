@@ -75,7 +75,7 @@ API(cuMemHostGetDevicePointer_v2, CUdeviceptr *out, void *host, unsigned int fla
 	return result;
 }
 
-/* The device whose access is asked for: that of the calling thread's context. */
+/* The device whose access is asked for: the device of the calling thread's context. */
 static unsigned pointer_device(void)
 {
 	const struct context *context = api_current();

@@ -127,8 +127,8 @@ static CUresult pool_allocate_now(const char *call, CUdeviceptr *out,
 	return result;
 }
 
-/* Memory is allocated at once, before the stream reaches the call.  Zero bytes are no failure; *out
- * is 0 then. */
+/* Memory is allocated at once, before the stream reaches the call.  A request for zero bytes does
+ * not fail; *out is 0 then. */
 static CUresult pool_allocate_from(const char *call, CUdeviceptr *out, size_t size,
 	struct context *context, struct cu_mempool *pool, CUstream stream)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Properties of devices and of pairs of them: the bus, access to peers, affinity and shared memory.
- * There is no bus, so a device has an address that says its number.
+ * Properties of devices and of pairs of them: the bus, access to peers, affinity and shared
+ * memory.  The CPU device is on no bus, so its address there just says its number.
  */
 #include "base/common.h"
 

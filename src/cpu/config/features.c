@@ -72,8 +72,8 @@ void features_limit(struct str *out, const char *host, enum features_level level
 }
 
 #ifdef __x86_64__
-/* What CPUID says of instructions, and which registers the operating system saves.  CPUID is
- * slow in a virtual machine, so the number of leaves is asked once.  That of extended leaves is
+/* What CPUID says of instructions, and which registers the operating system saves.  CPUID is slow
+ * in a virtual machine, so the number of leaves is asked once.  The number of extended leaves is
  * not asked: every processor of 64 bits has the one that is used. */
 enum { LEAVES = 6 };
 static uint64_t words[2 * LEAVES + 1];

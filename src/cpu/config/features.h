@@ -2,8 +2,8 @@
 #ifndef CPU_CONFIG_FEATURES_H
 #define CPU_CONFIG_FEATURES_H
 
-/* Which instructions compiled code may use: all that the processor has, or only those of an
- * older one, as KUDZU_CPU_FEATURES says. */
+/* Which instructions compiled code may use: all instructions that the processor has, or only the
+ * ones of an older processor, as KUDZU_CPU_FEATURES says. */
 #include "base/str.h"
 
 /* The values of the setting. */
@@ -17,8 +17,7 @@ enum features_level {
 	FEATURES_COUNT
 };
 
-/* Read a level as users write it.  False if there is none of that name for this kind of
- * processor. */
+/* Read a level as users write it.  False if this kind of processor has no level of that name. */
 bool features_parse(const char *text, uint64_t *out);
 
 /* The processor's features as LLVM spells them, "+avx,-avx2", without those above the level. */

@@ -35,7 +35,7 @@ static uint32_t block_shift_of(const struct slot *slot)
 	return slot->warp.first % RT_GROUP;
 }
 
-/* The last thread counts for those that are missing to a whole CUDA warp, too. */
+/* The last thread also counts for the threads that are missing to a whole CUDA warp. */
 static uint32_t block_weight_of(const struct block *block, uint32_t group, uint32_t threads)
 {
 	uint32_t last = block->threads - 1;

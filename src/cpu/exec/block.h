@@ -12,7 +12,7 @@
 #define BLOCK_BARRIERS 16
 
 struct barrier {
-	uint32_t arrived;  /* threads, those that are missing to a whole CUDA warp counted */
+	uint32_t arrived;  /* threads, counting missing ones of the last CUDA warp */
 	uint32_t expected;
 	bool is_whole;     /* for all threads of the block that have not exited */
 	uint32_t all;
@@ -20,7 +20,8 @@ struct barrier {
 	uint32_t count;    /* of true predicates */
 };
 
-/* Who may run, who waits where.  A bit per thread, a word per CUDA warp (group). */
+/* Which threads may run, and where the others wait.  A bit per thread, a word per CUDA warp
+ * (group). */
 struct scheduler {
 	uint32_t ready[BLOCK_MAX_GROUPS];
 	uint32_t gone[BLOCK_MAX_GROUPS];
@@ -52,7 +53,7 @@ enum block_end {
 	BLOCK_SPINS,       /* it waits for another block or the host, or may: step again */
 	BLOCK_TRAPPED,
 	BLOCK_DEADLOCKED,
-	BLOCK_BAD_BARRIER, /* there is none of that number */
+	BLOCK_BAD_BARRIER, /* the barrier has no valid number */
 	BLOCK_STOPPED
 };
 

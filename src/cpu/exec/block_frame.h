@@ -39,11 +39,11 @@ struct block_frame {
 	uint32_t sm;
 };
 
-/* False: no such block can be had, sizes overflow.  Starts from a layout that is all zero, and does
- * nothing if all is as it was the last time. */
+/* False: sizes overflow, so that no block of this kind can be had.  Starts from a layout that is
+ * all zero, and does nothing if all is as it was the last time. */
 bool block_frame_plan(struct block_frame_layout *out, uint32_t width, uint32_t threads,
 	size_t frame_size, size_t local_size);
-/* Get the memory and set up the warps, for a launch on worker `sm`; false when there is none.
+/* Get the memory and set up the warps, for a launch on worker `sm`; false when memory runs out.
  * Starts from a frame that is all zero, and does nothing if all is as it was the last time. */
 bool block_frame_set_up(struct block_frame *frame, const struct block_frame_layout *layout,
 	size_t shared_size, const struct rt_launch *launch, uint32_t sm);

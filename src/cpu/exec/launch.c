@@ -69,8 +69,8 @@ void launcher_release(struct launcher *launcher)
 }
 
 /* Only the extents along x and y decide where a thread is, and a row of threads is the beginning of
- * any longer one: kernels that take turns seldom need other indices.  Those of lanes without a
- * thread do not matter. */
+ * any longer one: kernels that take turns seldom need other indices.  The indices of lanes without
+ * a thread do not matter. */
 static void launch_fill_tid(struct launcher *launcher, const uint32_t block[3])
 {
 	const bool is_row = block[1] == 1 && block[2] == 1;
@@ -238,8 +238,8 @@ static bool launch_take_place(struct resident_place *place, enum place_state fro
 		memory_order_acquire, memory_order_relaxed);
 }
 
-/* Step each block in a place that nobody else has; how many places are not empty.  Workers begin
- * apart, so that each mostly has blocks that are in its core's cache. */
+/* Step each block in a place that no other worker has; returns how many places are not empty.
+ * Workers begin apart, so that each mostly has blocks that are in its core's cache. */
 static size_t launch_go_round(struct launch_job *job, struct worker *w)
 {
 	const size_t count = atomic_load_explicit(&job->places_in_use, memory_order_acquire);
@@ -375,8 +375,8 @@ static void launch_run_blocks(struct launch_job *job, struct worker *w)
 /* --- Workers --- */
 
 /* A worker thread's faults are handled on a stack of their own, so that even one that has used up
- * its stack gets an answer.  Worker 0 is somebody else's thread and keeps what it has, as does a
- * thread that a sanitizer gave a stack. */
+ * its stack gets an answer.  Worker 0 is a thread of the program and keeps its stack, as does a
+ * thread that got one from a sanitizer. */
 static void launch_use_signal_stack(struct worker *w, unsigned index)
 {
 	static _Thread_local const uint8_t *mine;
@@ -464,8 +464,8 @@ static void launch_init_job(struct launch_job *job, struct launcher *launcher,
 
 /* Each worker has a share of the blocks, and takes from it some at a time.  Shares of an array's
  * length stay the same from launch to launch, and so does what is in each core's cache.  Blocks
- * that may wait for others have one share for all.  How many workers have something to do is the
- * result. */
+ * that may wait for others have one share for all.  The result, job->want, is how many workers have
+ * something to do. */
 static void launch_plan_shares(struct launch_job *job, unsigned workers)
 {
 	workers = job->request->work > LAUNCH_ALONE_WORK ? workers : 1;

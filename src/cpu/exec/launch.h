@@ -20,8 +20,9 @@
 
 /*
  * What a launch has to do is estimated before it runs: bytes of machine code, for each warp.  A
- * processor runs about 100 of them in a nanosecond.  Nobody knows how often a loop goes round, so a
- * kernel that has one counts as this much, and one whose loops may wait for others as UINT64_MAX.
+ * processor runs about 100 of them in a nanosecond.  It is not known how often a loop goes round,
+ * so a kernel that has one counts as this much, and one whose loops may wait for others as
+ * UINT64_MAX.
  */
 #define LAUNCH_LOOP_WORK (1u << 19)
 /* Up to this much is for the thread that launches alone: to share it would take longer. */
@@ -102,8 +103,8 @@ void launch_cancel(struct launcher *launcher, CUresult code, const char *why);
  * thread. */
 uint64_t launch_standing(const struct launcher *launcher);
 
-/* Of the blocks that are left of a share, so many for the next who asks: never more than half, so
- * that workers who began at different times end together. */
+/* How many of the blocks that are left of a share the next worker gets: never more than half, so
+ * that workers that began at different times end together. */
 static inline uint64_t launch_piece(uint64_t left, uint64_t most)
 {
 	uint64_t half = (left + 1) / 2;

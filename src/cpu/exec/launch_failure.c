@@ -96,7 +96,7 @@ static uint64_t launch_traced_address(struct device_memory *memory, const struct
 	return at;
 }
 
-/* Whose access it was; 0 if nobody knows. */
+/* The lane whose access it was; 0 if that is not known. */
 static uint32_t launch_faulty_lanes(const struct worker *w, const struct rt_warp *warp)
 {
 	uint64_t lane = warp->lane;

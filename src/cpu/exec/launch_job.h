@@ -14,8 +14,7 @@ struct worker {
 	atomic_ullong next;       /* block of its share, which goes to `end`; others take from it,
 	                             too */
 	uint64_t end;
-	uint8_t behind[CACHE_LINE]; /* so that nobody else looks at the cache lines of what
-	                               follows */
+	uint8_t behind[CACHE_LINE]; /* no worker shares a cache line with the members below */
 	struct fault_catch fault;
 	struct block_frame own;
 	const struct jit_kernel *kernel; /* that runs in it */
@@ -39,7 +38,7 @@ struct launch_job {
 	const struct jit_kernel *kernel; /* that it begins with */
 	struct block_frame_layout layout; /* for that */
 	uint32_t own_shared;      /* bytes of the kernel's shared memory in each block, */
-	size_t shared_size;       /* and with what is reserved, if it uses that */
+	size_t shared_size;       /* and with the reserved part, if it uses that */
 	uint64_t blocks;
 	uint64_t chunk;
 	unsigned shares;          /* workers 0 to shares - 1 have one: */

@@ -7,7 +7,7 @@
 
 enum { LINE = 64, PAGE = 4096, PAGES = 4 };
 
-/* Where nobody says how large the cache is. */
+/* The size of the cache where the system does not tell it. */
 #define USUAL_CACHE (UINT64_C(32) << 20)
 
 atomic_ullong nontemporal_fake_room = UINT64_MAX;
@@ -34,7 +34,7 @@ static unsigned nontemporal_count_list(FILE *file)
 }
 
 /* As Linux tells it.  sysconf asks the processor and counts cores, which in a virtual machine are
- * not those that share the cache. */
+ * not the cores that share the cache. */
 static bool nontemporal_read_cache(int level)
 {
 	char path[80];
@@ -65,7 +65,7 @@ static void nontemporal_find_cache(void)
 	cache_cores = cache_cores > 0 ? cache_cores : 1;
 }
 
-/* Some of the cache is always somebody else's. */
+/* Other programs always use some of the cache. */
 uint64_t nontemporal_room(unsigned workers)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;

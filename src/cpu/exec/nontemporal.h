@@ -22,7 +22,7 @@ enum { NONTEMPORAL_FEWEST_THREADS = 1 << 16, NONTEMPORAL_FEWEST_LOOPS = 256 };
 
 /* How many bytes the caches of so many workers have room for. */
 uint64_t nontemporal_room(unsigned workers);
-/* Tests: as if it were so much; UINT64_MAX: what it is. */
+/* For tests: pretend that the cache has this size; UINT64_MAX: its real size. */
 extern atomic_ullong nontemporal_fake_room;
 
 static inline bool nontemporal_is_fake(void)
@@ -45,7 +45,8 @@ static inline uint32_t nontemporal_cached_bytes(uint64_t threads, uint32_t width
 /* As memcpy, past the cache. */
 void nontemporal_copy(void *to, const void *from, size_t size);
 
-/* Such stores come to memory in any order, and later than others: wait for those of this thread. */
+/* Non-temporal stores reach memory in any order, and later than others: wait for those that this
+ * thread has made. */
 static inline void nontemporal_drain(void)
 {
 #if defined(__SSE2__)

@@ -10,8 +10,8 @@
 #include <sys/mman.h>
 
 #define ALIGN 64
-/* Between two windows: more than a signed address of 32 bits and a displacement reach.  What is
- * beyond is the shared memory of another block. */
+/* Between two windows: more than a signed address of 32 bits and a displacement reach.  Beyond the
+ * gap is the shared memory of another block. */
 #define WINDOW_GAP (((size_t)4 << 30) + GAP_LEAST)
 #define WINDOWS_MOST ((size_t)1 << 46) /* bytes: half of the addresses of a process */
 

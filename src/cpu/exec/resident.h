@@ -33,8 +33,8 @@ struct resident {
 
 /* The memory that so many blocks take; SIZE_MAX: more than there can be. */
 size_t resident_size(const struct block_frame_layout *layout, size_t shared_size, uint64_t count);
-/* Get the memory of at least so many places; false when there is none.  Their blocks are set up for
- * the launch, on multiprocessors in turn.  Does nothing if all is as it was the last time. */
+/* Get the memory of at least so many places; false when memory runs out.  Their blocks are set up
+ * for the launch, on multiprocessors in turn.  Does nothing if all is as it was the last time. */
 bool resident_set_up(struct resident *resident, const struct block_frame_layout *layout,
 	size_t shared_size, uint64_t count, const struct rt_launch *launch);
 void resident_free(struct resident *resident);

@@ -2,13 +2,13 @@
 /*
  * Worker threads.  The caller posts a job for as many of them as it has work for, and starts on the
  * job itself.  When its own call comes back, nothing is left to hand out: it closes the job and
- * waits for the threads that have joined, not for those that are still waking up.  So a short job
+ * waits for the threads that have joined, not for threads that are still waking up.  So a short job
  * never waits for a thread to be scheduled.  A thread always is the same worker, so that its core's
  * cache may still hold what that worker gets.
  *
  * One word, pool.state, says all of the current job: its number, whether it is open, for how many
- * threads, and how many are in it.  Threads join and leave by changing that word.  Only those that
- * sleep use a lock.
+ * threads, and how many are in it.  Threads join and leave by changing that word.  Only threads
+ * that sleep use a lock.
  *
  * To wake a thread takes longer than a job of some thousand elements.  So both sides look out for
  * each other a number of times before they sleep, if every thread has a core.  Threads that sleep
@@ -60,14 +60,14 @@ struct worker_thread {
 struct pool {
 	uint8_t before[CACHE_LINE]; /* so that what threads look at has a cache line of its own */
 	atomic_ullong state;
-	pool_job *job;            /* written only while nobody can join */
+	pool_job *job;            /* written only while no thread can join */
 	void *arg;
 	atomic_int core;          /* that the job was posted from */
 	uint8_t behind[CACHE_LINE];
 	atomic_bool busy;         /* from pool_post to the end of pool_close */
 	pthread_mutex_t lock;     /* of those who sleep */
 	pthread_cond_t left;
-	atomic_bool is_awaited;   /* somebody sleeps until all have left */
+	atomic_bool is_awaited;   /* a thread sleeps until all have left */
 	atomic_bool stop;
 	bool is_watchful;         /* there is a core for each thread */
 	unsigned size;
@@ -152,8 +152,9 @@ static void pool_step_aside(struct worker_thread *self, int core)
 	}
 }
 
-/* Sleep until there is another job than the last one.  Who posts it looks at `sleeps` after
- * that, and we look for it after we have set that: one of us sees the other. */
+/* Sleep until there is another job than the last one.  The thread that posts a job reads `sleeps`
+ * afterwards, and this one looks for a job after it has set `sleeps`: one of the two sees the
+ * other. */
 static void pool_sleep_until(struct worker_thread *self, uint64_t last)
 {
 	struct pool *pool = self->pool;
@@ -288,7 +289,7 @@ bool pool_create(struct pool **out, unsigned size)
 	return true;
 }
 
-/* Wake those of the first so many threads that sleep. */
+/* Of the first so many threads, wake the ones that sleep. */
 static void pool_wake(struct pool *pool, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
@@ -326,7 +327,7 @@ unsigned pool_size(const struct pool *pool)
 	return pool->size;
 }
 
-/* Whether a job is worth waking somebody for. */
+/* Whether a job is worth waking a thread for. */
 static bool pool_is_worth_it(struct pool *pool, uint64_t work)
 {
 	pool->missed += work < WAKE_WORK ? work : WAKE_WORK;

@@ -27,12 +27,12 @@ void pool_release(struct pool *pool);
 unsigned pool_size(const struct pool *pool);
 
 /* Have up to `helpers` threads run job(arg, worker), each another worker of 1 to `helpers`; the
- * caller then does its share.  False: the pool has somebody else's job, or no thread can be had, so
+ * caller then does its share.  False: the pool works on another caller's job, or has no threads, so
  * that the caller is alone.  Threads that sleep are not woken for a job with little work (launch.h
  * says in what; UINT64_MAX: unknown), until there have been several. */
 bool pool_post(struct pool *pool, pool_job *job, void *arg, uint64_t helpers, uint64_t work);
-/* Wait for the threads that have joined, nobody joins any more; for each pool_post that was
- * true. */
+/* Let no more threads join, and wait for the threads that have joined.  To be called after each
+ * pool_post that returned true. */
 void pool_close(struct pool *pool);
 
 #endif

@@ -178,7 +178,7 @@ static bool code_copy_sections(struct loader *l)
 	return true;
 }
 
-/* The place of a symbol in the mapping; 0 if it has none. */
+/* The place of a symbol in the mapping; 0 if it is not there. */
 static uint64_t code_place_of(const struct loader *l, const Elf64_Sym *symbol)
 {
 	size_t i = symbol->st_shndx;

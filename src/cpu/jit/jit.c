@@ -43,7 +43,7 @@ enum { COLLECTIVE_WEIGHS = 32 };
 enum { MANY_CALLS = 100 };
 
 /* Bytes that LLVM takes for an instruction of PTX at most, by measurement (bench_jit): of huge
- * kernels, and of those for 32 lanes.  Up to FEW_BYTES nobody asks how many there are. */
+ * kernels, and of kernels for 32 lanes.  Up to FEW_BYTES the number is not asked. */
 enum { HUGE_BYTES = 4 << 10, WIDE_BYTES = 32 << 10, FEW_BYTES = 64 << 20 };
 
 /* LLVM's passes call themselves for the operands of operands. */
@@ -382,8 +382,9 @@ static bool jit_compile_gated(struct jit_kernel *out, struct jit *jit, struct pt
 	return call.ok;
 }
 
-/* What of the code generator decides on the code, known without loading it: its build id, and what
- * the processor can do.  That of LLVM is in the entry. */
+/* The properties of the code generator that decide on the code, as far as they are known without
+ * loading it: its build id, and the features of the processor.  The build id of LLVM is in the
+ * entry. */
 static void jit_describe_generator(struct str *out)
 {
 	uint8_t id[DL_BUILD_ID_SIZE];

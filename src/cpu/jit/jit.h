@@ -80,7 +80,8 @@ const char *jit_llvm_version(struct ptx_diag *diag);
 
 /* Tests: objects that LLVM has made in this process. */
 unsigned long jit_made_count(void);
-/* Tests: compile for a processor with these features, "+avx2,-fma"; NULL: those of this one. */
+/* Tests: compile for a processor with these features, "+avx2,-fma"; NULL: the features of this
+ * one. */
 void jit_fake_features(const char *features);
 
 #endif

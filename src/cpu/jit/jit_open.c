@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Find the part of the driver that has LLVM in it.  Tests have it linked in; else it is a library
- * beside this one, in files that nobody else may have written (base/trust.h).  It stays loaded, as
- * the driver does.
+ * beside this one, in a file that no other user can have written (base/trust.h).  It stays loaded,
+ * as the driver does.
  */
 #include "base/common.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The size of the device's memory.  In a container a process may not use all physical memory.  The
- * limit may be that of its control group, of a group above it, or of its address space (ulimit -v),
- * of which the rest of the process needs a part.
+ * limit may be set for its control group, for a group above it, or for its address space (ulimit
+ * -v), of which the rest of the process needs a part.
  */
 #include "base/common.h"
 
@@ -49,8 +49,8 @@ size_t capacity_of_group(const char *root, const char *path, const char *file)
 	return limit;
 }
 
-/* /proc/self/cgroup has a line for each hierarchy, number:controllers:path; that of version 2 has
- * no controllers. */
+/* /proc/self/cgroup has a line for each hierarchy, number:controllers:path; the line of version 2
+ * has no controllers. */
 static size_t capacity_limit_of_groups(void)
 {
 	char line[PATH_MAX];

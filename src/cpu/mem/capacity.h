@@ -14,7 +14,7 @@ size_t capacity_bytes(void);
 size_t capacity_addresses(void);
 
 /* The lowest limit of a control group and all groups above it: the least number in the files of
- * that name in root/path and in the folders above.  SIZE_MAX if there is none. */
+ * that name in root/path and in the folders above.  SIZE_MAX if there is no limit. */
 size_t capacity_of_group(const char *root, const char *path, const char *file);
 
 #endif

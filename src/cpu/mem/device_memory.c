@@ -59,7 +59,7 @@ struct memory_zone {
 	uint64_t cursor;          /* where the search for room begins */
 };
 
-/* Where the memory of one device is, or one of the two parts behind those of the devices. */
+/* Where the memory of one device is, or one of the two parts behind the devices. */
 struct memory_part {
 	struct memory_zone vars;  /* for variables of modules, and the heap of kernels */
 	struct memory_zone rest;
@@ -205,7 +205,7 @@ static size_t memory_range_above(const struct device_memory *memory, uint64_t ad
 	return low;
 }
 
-/* The live range, reserved or allocated, that holds an address; NULL if there is none. */
+/* The live range, reserved or allocated, that holds an address, or NULL. */
 static struct memory_range *memory_area_at(const struct device_memory *memory, uint64_t address)
 {
 	size_t above = memory_range_above(memory, address);
@@ -216,7 +216,7 @@ static struct memory_range *memory_area_at(const struct device_memory *memory, u
 	return !range->is_dead && address - range->address < range->size ? range : NULL;
 }
 
-/* The allocation or the mapping that holds an address, NULL if there is none. */
+/* The allocation or the mapping that holds an address, or NULL. */
 static struct memory_range *memory_range_at(const struct device_memory *memory, uint64_t address)
 {
 	struct memory_range *range = memory_area_at(memory, address);
@@ -306,7 +306,7 @@ static struct memory_range *memory_insert_range(struct device_memory *memory, si
 	return range;
 }
 
-/* Make pages accessible: those of a file, or new ones.  Huge pages, if the system has them, make
+/* Make pages accessible: pages of a file, or new ones.  Huge pages, if the system has them, make
  * passes over large arrays faster. */
 static bool memory_open_pages(uint64_t start, size_t size, const struct share *share)
 {

@@ -31,10 +31,10 @@ enum memory_kind {
 	MEMORY_OPENED  /* device memory of another process */
 };
 
-/* Who accesses memory: a device, by its number, or the host. */
+/* What accesses memory: a device, by its number, or the host. */
 enum { MEMORY_MAX_DEVICES = SETTINGS_MAX_DEVICES, MEMORY_BY_HOST = MEMORY_MAX_DEVICES };
 
-/* The access to mapped memory: CUmemAccess_flags of each who accesses it, two bits each. */
+/* The access to mapped memory: CUmemAccess_flags of each device and of the host, two bits each. */
 struct memory_access {
 	uint64_t flags;
 };
@@ -103,8 +103,8 @@ bool memory_free(struct device_memory *memory, uint64_t address, enum memory_kin
 bool memory_free_ordered(struct device_memory *memory, uint64_t address);
 /* The size of the pages of an allocation. */
 size_t memory_span(const struct device_memory *memory, size_t size);
-/* Announce that device memory will be freed.  False if there is none, or it was announced
- * already. */
+/* Announce that device memory will be freed.  False if there is no memory at the address, or it was
+ * announced already. */
 bool memory_leave(struct device_memory *memory, uint64_t address);
 void memory_return(struct device_memory *memory, uint64_t address); /* it will not, after all */
 void memory_free_owner(struct device_memory *memory, const void *owner);
@@ -148,7 +148,7 @@ struct memory_use memory_usage(struct device_memory *memory, unsigned device);
 
 /* --- Virtual memory management: sizes and addresses are multiples of the page --- */
 
-/* Reserve addresses, at `hint` if that is free.  The address; 0 if there is no room. */
+/* Reserve addresses, at `hint` if that is free.  Returns the address; 0 if there is no room. */
 uint64_t memory_reserve(struct device_memory *memory, size_t size, size_t align, uint64_t hint);
 /* False unless exactly this range was reserved and nothing is mapped in it. */
 bool memory_unreserve(struct device_memory *memory, uint64_t address, size_t size);
@@ -174,15 +174,16 @@ void memory_give(struct device_memory *memory, unsigned device, size_t size);
 /* Move the allocation that holds an address into a file, and sign it; memory of a shared pool is in
  * a file already.  *out is its new description.  False when memory or files run out. */
 bool memory_export(struct device_memory *memory, uint64_t address, struct share *out);
-/* Count one more opening of foreign memory of an owner.  Its address, 0 if there is none. */
+/* Count one more opening of the foreign memory of an owner.  Returns its address; 0 if the owner
+ * has none. */
 uint64_t memory_reopen(struct device_memory *memory, const void *owner,
 	const struct share_token *token);
-/* Count one less; the last one frees the memory.  False if there is none. */
+/* Count one less; the last one frees the memory.  False if the owner has no such memory. */
 bool memory_close(struct device_memory *memory, const void *owner, uint64_t address);
 
 /* Describe where an address lies: "4 bytes past the end of the 64-byte allocation at
- * 0x7f0000000000".  Who knows what is in an allocation reads this: lib/core/live.c,
- * cli/run_guard.c. */
+ * 0x7f0000000000".  lib/core/live.c and cli/run_guard.c, which know what is in an allocation, read
+ * this text. */
 void memory_describe(struct device_memory *memory, uint64_t address, char *text, size_t size);
 
 #endif

@@ -13,7 +13,7 @@ struct mapping {
 	struct mapping *next;
 };
 
-/* The mapping that holds an address, NULL if there is none. */
+/* The mapping that holds an address, or NULL. */
 struct mapping *mapping_at(struct mapping *list, uint64_t address);
 bool mapping_overlaps(const struct mapping *list, uint64_t address, size_t size);
 /* Whether a range is one of whole, adjacent mappings. */

@@ -54,7 +54,7 @@ bool share_same(const struct share_token *a, const struct share_token *b);
 enum share_result {
 	SHARE_OPENED,
 	SHARE_GONE,
-	SHARE_FORBIDDEN, /* the process belongs to another user, or nobody may look into it */
+	SHARE_FORBIDDEN, /* the process belongs to another user, or may not be looked into */
 	SHARE_FAILED
 };
 /* Open the file of a handle, which another process has.  It must have the token at `offset`, and at

@@ -18,7 +18,7 @@ struct refusal {
 
 /* Note a call that has failed, unless it failed for want of memory or of descriptors. */
 void refusal_note(const char *call);
-/* Take the note off, false if there is none. */
+/* Take the note off; false if there is no note. */
 bool refusal_take(struct refusal *out);
 
 #endif

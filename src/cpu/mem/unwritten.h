@@ -15,7 +15,7 @@
 /* Give all words of some bytes their values. */
 void unwritten_fill(uint64_t address, size_t size);
 
-/* The first of some bytes that belongs to an unwritten word; 0: there is none.  The allocation
+/* The first of some bytes that belongs to an unwritten word; 0: all were written.  The allocation
  * reaches from `begin` to `end`, and has all these bytes. */
 uint64_t unwritten_find(uint64_t address, size_t size, uint64_t begin, uint64_t end);
 

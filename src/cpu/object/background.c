@@ -19,7 +19,7 @@
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;        /* a job has ended */
-	struct background_job *first;  /* of those that wait */
+	struct background_job *first;  /* the jobs that wait */
 	struct background_job *running;
 	pthread_t thread;
 	bool has_thread;               /* which is to be joined */

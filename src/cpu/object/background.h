@@ -14,8 +14,8 @@ struct background_job {
 	struct background_job *next;
 };
 
-/* Have a job done; it stays where it is until then.  False: there is no thread for it, or the
- * process ends. */
+/* Have a job done.  The job must stay where it is until then.  False: there is no thread for it, or
+ * the process ends. */
 bool background_add(struct background_job *job);
 /* Forget the jobs of an owner, and wait for the one that runs. */
 void background_cancel(const void *owner);

@@ -28,7 +28,7 @@ struct context {
 	struct stream *legacy;      /* its legacy default stream; stream/ owns these four */
 	struct stream *streams;     /* all that are not gone, in no order */
 	struct gate *gates;         /* what new ones wait for */
-	size_t pending;             /* items of those that wait for the legacy stream */
+	size_t pending;             /* items of streams that wait for the legacy stream */
 	size_t guests;              /* kernels of it in graphs that others launch; likewise */
 	atomic_uint peers;          /* devices whose memory its kernels may access, a set */
 	atomic_bool is_dying;       /* what runs is to end, what waits is dropped */
@@ -51,7 +51,8 @@ enum { MAX_FETCH = 128 };       /* of CU_LIMIT_MAX_L2_FETCH_GRANULARITY */
 
 /* What cuInit does. */
 CUresult api_start(const char *call);
-/* For calls that need no context: cuInit has been called, and this is no host function. */
+/* For calls that need no context: check that cuInit has been called, and that the caller is not a
+ * host function. */
 CUresult api_ready(const char *call);
 /* The calling thread's context; also fails if a kernel in it has failed. */
 CUresult api_enter(const char *call, struct context **out);

@@ -18,7 +18,7 @@
 #define CAPABILITY_MAJOR 8
 #define CAPABILITY_MINOR 9
 
-/* Those that are the same everywhere; what is not here is 0. */
+/* The attributes that are the same everywhere; any other is 0. */
 static const int attributes[CU_DEVICE_ATTRIBUTE_MAX] = {
 #define A(name) [CU_DEVICE_ATTRIBUTE_##name]
 	A(MAX_THREADS_PER_BLOCK) = LAUNCH_MAX_THREADS,

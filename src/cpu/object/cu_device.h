@@ -15,7 +15,7 @@ struct device {
 	unsigned uses;
 	struct device_memory *memory; /* which all devices share */
 	struct pool *pool;
-	struct launch_slot *slots;     /* that nobody uses now; launch_slot.c owns these two */
+	struct launch_slot *slots;     /* that are not in use; launch_slot.c owns these two */
 	struct launch_slot *active;      /* that have a kernel */
 	uint64_t timeout;           /* of a kernel in nanoseconds, 0: none */
 	bool has_watchdog;
@@ -25,7 +25,7 @@ struct device {
 	bool is_closing;
 };
 
-/* Of the attributes, those that are the same on every computer. */
+/* The attributes that are the same on every computer. */
 int device_attribute(CUdevice_attribute attribute);
 
 /* For calls that need no context: as api_ready, and there is such a device. */

@@ -2,7 +2,7 @@
 #ifndef CPU_OBJECT_CU_MEMPOOL_H
 #define CPU_OBJECT_CU_MEMPOOL_H
 
-/* Memory pools, and those that other processes can have, too. */
+/* Memory pools, which several processes can share. */
 #include "cpu/mem/device_memory.h"
 #include "cpu/mem/share.h"
 #include "base/cuda_abi.h"
@@ -50,7 +50,7 @@ struct cu_mempool *mempool_create(CUmemAllocationHandleType type, int file);
 /* Make it one of a place instead, or set up memory that is all zero; id is the place's device or
  * node. */
 void mempool_set_up(struct cu_mempool *pool, enum mempool_place place, int id);
-/* Its handle is gone, and nobody has memory of it. */
+/* Its handle is gone, and none of its memory is in use. */
 void mempool_free(struct cu_mempool *pool);
 /* With a file, to be exported; NULL when memory or files run out. */
 struct cu_mempool *mempool_create_shared(void);

@@ -198,7 +198,7 @@ size_t module_const_size(const struct ptx_module *ptx)
 	return size;
 }
 
-/* The limit of all GPUs.  The words are those of ptxas. */
+/* The limit of all GPUs.  The words are from ptxas. */
 static bool module_is_portable(const struct ptx_module *ptx, struct ptx_diag *diag)
 {
 	const size_t size = module_const_size(ptx);
@@ -208,7 +208,8 @@ static bool module_is_portable(const struct ptx_module *ptx, struct ptx_diag *di
 			" 0x%zx max); KUDZU_CPU_LIMITS=off allows more", size, most);
 }
 
-/* Whether each kernel is good by itself: parsed as if somebody asked for it, and forgotten. */
+/* Whether each kernel is good by itself: each is parsed as if it had been asked for, and forgotten
+ * again. */
 static bool module_try_kernels(struct ptx_module *ptx, struct ptx_diag *diag)
 {
 	bool ok = ptx->is_separable;

@@ -28,7 +28,7 @@ struct module {
 	struct ptx_func **kernels;  /* by place: in the order of the text */
 	struct function **functions; /* of them; NULL: not parsed yet, which the lock is for, too */
 	size_t function_count;
-	struct module *plan;        /* of a library: which has the same places; NULL: of none */
+	struct module *plan;        /* the library's plan, with the same places; NULL: no library */
 	atomic_size_t read_size;    /* bytes of what was read, but for the variables, */
 	atomic_size_t code_size;    /* and of machine code */
 	size_t compiled_count;      /* functions that are compiled */
@@ -105,17 +105,18 @@ CUresult module_global(const char *call, struct module *module, const char *name
 
 /* --- function.c --- */
 
-/* A kernel of a module by name, NULL if there is none. */
+/* A kernel of a module by name, or NULL. */
 CUresult module_find_function(const char *call, struct module *module, const char *name,
 	struct function **out);
 /* By its place below module->function_count. */
 CUresult module_function(const char *call, struct module *module, size_t place,
 	struct function **out);
-/* The same, NULL if nobody has asked for it before. */
+/* The same; NULL if it was not asked for before. */
 struct function *module_known_function(struct module *module, size_t place);
 /* Parse a kernel of parse_declarations, check it, and flatten it. */
 bool function_parse(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag);
-/* The module's text has been read: make places for its kernels, and those that are known. */
+/* When the module's text has been read: make places for its kernels, and the functions that are
+ * known. */
 bool function_create_all(struct module *module, struct ptx_diag *diag);
 void function_free_all(struct module *module);
 /* Take over what was set for the kernel of a library that this function is. */

@@ -22,7 +22,7 @@ struct object {
 	bool is_part;           /* of another object, which ends it */
 	void *handle;
 	struct context *context;
-	object_destructor *destroy; /* NULL: for who clears the context; see context_clear */
+	object_destructor *destroy; /* NULL: context_clear ends it */
 	struct object *next;
 	struct object **link;   /* what points to this one */
 };
@@ -30,7 +30,8 @@ struct object {
 /* Give an object its handle and put it into a context's list. */
 bool object_add(struct object *object, struct context *context, enum api_kind kind,
 	object_destructor *destroy);
-/* For a call that ends an object; NULL if there is none, another call ends it, or it is a part. */
+/* For a call that ends an object; NULL if the handle is not valid, another call ends the object, or
+ * it is a part of a library. */
 struct object *object_claim(const void *handle, enum api_kind kind, bool *is_part);
 /* The last thing before it is freed: as long as a context has objects, it stays. */
 void object_remove(struct object *object);

@@ -261,7 +261,7 @@ static CUresult function_compile_first(const char *call, struct function *functi
 	pthread_mutex_lock(&module->lock);
 	bool ok = atomic_load_explicit(&function->is_compiled, memory_order_relaxed);
 	if (!ok) {
-		/* a block that nobody has seen yet is mostly whole rows of warps */
+		/* before the first launch: most blocks are whole rows of warps */
 		function->may_team = team_is_possible(func);
 		function->class = func->req_ntid[0] == 0 ? BLOCK_CLASS_ROWS : function->may_team
 			? team_class_of(func->req_ntid) : block_class_of(func->req_ntid);

@@ -29,7 +29,7 @@ struct handle_slot {
 	atomic_uint tag;        /* kind and generation; 0 while free */
 	uint32_t generation;
 	uint32_t next_free;
-	bool is_claimed;        /* somebody ends the object */
+	bool is_claimed;        /* a call ends the object */
 	void *_Atomic object;
 };
 
@@ -126,7 +126,8 @@ bool handle_is_past(const void *handle, enum api_kind kind)
 	return is_past;
 }
 
-/* The object of a handle that nobody has claimed.  The lock is held, without which none ends it. */
+/* The object of a handle that no call has claimed.  The caller holds the lock, without which no
+ * call can end it. */
 static void *handle_get_unclaimed(const void *handle, enum api_kind kind)
 {
 	const uint32_t index = (uintptr_t)handle & ((1u << INDEX_BITS) - 1);

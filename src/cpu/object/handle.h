@@ -13,14 +13,14 @@ enum api_kind { API_CONTEXT = 1, API_MODULE, API_FUNCTION, API_STREAM, API_EVENT
 	API_HOST, API_BLOCK, API_GRAPH, API_GRAPH_NODE, API_GRAPH_EXEC, API_USER_OBJECT,
 	API_LOG_CALLBACK, API_CONDITION, API_KIND_END };
 
-/* NULL when there is no memory; an object has one handle. */
+/* An object has one handle.  NULL when memory runs out. */
 void *handle_create(enum api_kind kind, void *object);
 /* The object, NULL if the handle is not one of a live object of that kind. */
 void *handle_get(const void *handle, enum api_kind kind);
 /* Whether there was an object of that kind with this handle, which has ended. */
 bool handle_is_past(const void *handle, enum api_kind kind);
-/* handle_get for who is about to end it, which is the first one to ask; others get NULL.  It can
- * still be found until handle_release. */
+/* handle_get for a call that is about to end the object: the first one gets it, others get NULL. It
+ * can still be found until handle_release. */
 void *handle_claim(const void *handle, enum api_kind kind);
 void handle_release(void *handle); /* NULL is fine */
 /* Keep a handle that means nothing until it is resumed, for the next object. */

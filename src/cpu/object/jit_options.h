@@ -16,7 +16,8 @@ struct log_buffer {
 	size_t used;
 };
 
-/* The CU_JIT_ options of a call, of which we use those that give something back, and symbols. */
+/* The CU_JIT_ options of a call.  The CPU device uses the symbols, and the options that return
+ * something to the program. */
 struct jit_options {
 	struct log_buffer error;
 	struct log_buffer info;

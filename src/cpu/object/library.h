@@ -14,7 +14,7 @@ struct loaded {
 
 struct library {
 	CUlibrary handle;
-	pthread_mutex_t lock;   /* of what is below */
+	pthread_mutex_t lock;   /* of the members below */
 	char *text;
 	size_t size;
 	struct module *plan;    /* without a context */
@@ -30,8 +30,8 @@ void library_free(struct library *library);
 CUresult library_module(const char *call, struct library *library, struct context *context,
 	struct module **out);
 
-/* A kernel by its handle, which may be that of a library's kernel as well: then the one of the
- * context.  It can run afterwards. */
+/* A kernel by its handle, ready to run.  For the handle of a library's kernel it is the function in
+ * the context. */
 CUresult function_find(const char *call, struct context *context, const void *handle,
 	struct function **out);
 /* The same, but it may be that it is not compiled yet. */

@@ -3,9 +3,8 @@
 #define CPU_OBJECT_LOG_H
 
 /*
- * How a call fails: with a code, and with a reason that is kept in the log.  log.c keeps the
- * reasons and passes them on; the functions at the end are for those of NVIDIA's manual that read
- * them.
+ * How a call fails: with a code, and with a reason that is kept in the log. log.c keeps the reasons
+ * and passes them on; the functions at the end are for the functions of the API that read them.
  */
 #include "base/common.h"
 #include "base/cuda_abi.h"
@@ -24,7 +23,8 @@ static inline bool api_is_refused(CUresult code)
 	return is_short && api_log_refusal();
 }
 
-/* Fail with a code and a reason.  A macro, so that static analysis sees that it is no success. */
+/* Fail with a code and a reason.  A macro, so that static analysis sees that the result is not
+ * CUDA_SUCCESS. */
 #define api_fail(code, ...) \
 	(api_log(__VA_ARGS__), api_is_refused(code) ? CUDA_ERROR_OPERATING_SYSTEM : (code))
 
@@ -63,8 +63,8 @@ static inline bool api_set_in_callback(bool inside)
 
 /* The number of the line to come. */
 CUlogIterator log_next(void);
-/* Write the lines from *iterator on, NULL for all, as far as the newest ones fit; *size is that of
- * the buffer, then that of the text.  False: not one of them fits. */
+/* Write the lines from *iterator on, NULL for all, as far as the newest ones fit; *size is the size
+ * of the buffer, and becomes the size of the text.  False: not one line fits. */
 bool log_dump(CUlogIterator *iterator, char *buffer, size_t *size);
 /* Write the newest line that this thread has logged since the last such call; *size as above. */
 bool log_dump_own(char *buffer, size_t *size);

@@ -167,7 +167,7 @@ static bool check_st_bulk(struct checker *c)
 		|| check_fail(c, "'%.60s' can only store 0", inst->text);
 }
 
-/* PTX ISA 9.7.19: the sign of the product, or that of what is added. */
+/* PTX ISA 9.7.19: the sign of the product, or of the addend. */
 static bool check_vmad(struct checker *c)
 {
 	const struct ptx_inst *inst = c->inst;

@@ -396,8 +396,8 @@ static bool check_parameter(struct checker *c, const struct ptx_operand *o)
 	return true;
 }
 
-/* An instruction without a state space takes that of the variable it names, as ptxas has it, if it
- * could have named that itself. */
+/* An instruction without a state space takes the space of the variable that it names, as in ptxas,
+ * if it could have named that space itself. */
 static bool check_takes_space(const struct ptx_inst *inst, enum ptx_space space)
 {
 	static const char letters[] = {[PTX_CONST] = 'c', [PTX_GLOBAL] = 'g', [PTX_LOCAL] = 'l',
@@ -551,7 +551,7 @@ static bool check_operand(struct checker *c, const struct want *w, const struct 
 	}
 }
 
-/* What a letter behind that of the kind says; false if it is the next operand's. */
+/* Read a letter behind the letter of the kind; false if it belongs to the next operand. */
 static bool check_qualify(struct want *w, char letter, const struct ptx_inst *inst)
 {
 	switch (letter) {

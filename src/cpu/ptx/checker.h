@@ -13,7 +13,7 @@ struct checker {
 
 /* check_operand.c: all operands against the row of ptx.def. */
 bool check_operands(struct checker *c);
-/* Say what is wrong with the instruction at hand; always false. */
+/* Say what is wrong with the current instruction; returns false. */
 bool check_fail(struct checker *c, const char *format, ...) printf_like(2, 3);
 /* Elements that .v2 .v4 .v8 ask for; 1 without. */
 size_t checker_vector(const struct ptx_inst *inst);

@@ -40,7 +40,7 @@ void lex_init(struct lexer *lexer, const char *text, size_t size);
 bool lex_next(struct lexer *lexer, struct lex_token *out, struct ptx_diag *diag);
 
 /* Go on behind the } of the { that was the last token, minding nothing but strings, comments and
- * lines.  False if there is none. */
+ * lines.  False if it is missing. */
 bool lex_skip_block(struct lexer *lexer, struct ptx_diag *diag);
 
 /* Whether it is this word or punctuation mark.  Inline, and the first letter first: the parser asks

@@ -23,7 +23,7 @@ enum {
 	                     * refused one by one */
 };
 
-/* .maxntid 16, 16, 1: what is left out is 1 */
+/* .maxntid 16, 16, 1: extents that are left out are 1 */
 static void parse_ntid(struct parser *p, uint32_t ntid[3])
 {
 	ntid[0] = ntid[1] = ntid[2] = 1;

@@ -164,7 +164,8 @@ static void parse_targets(struct parser *p, struct ptx_operand *out)
 		uint64_t count = is_range ? take_int(p) : 1;
 		if (is_range) {
 			expect(p, ">");
-			/* labels that the text does not spell out are no way to use up memory */
+			/* a count of labels that the text does not spell out must not use up
+			 * memory */
 			if (count == 0 || count > MAX_TARGETS || names.count > MAX_TARGETS) {
 				parser_fail(p, "expected 1 to %d labels", MAX_TARGETS);
 			}
@@ -317,7 +318,7 @@ bool parse_common(struct parser *p)
 	return true;
 }
 
-/* A directive of the body; false if there is none. */
+/* A directive of the body; false if the token is not one. */
 static bool parse_directive(struct parser *p)
 {
 	static const struct {

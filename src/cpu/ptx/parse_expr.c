@@ -34,7 +34,7 @@ static const struct {
 
 static void expr_parse_level(struct parser *p, struct constant *out, int level, int depth);
 
-/* The operator at hand, the number of operators if there is none. */
+/* The current operator; the number of operators if the token is not one. */
 static size_t expr_operator_at(const struct parser *p)
 {
 	bool percent = p->token.kind == TOKEN_WORD && token_is(&p->token, "%");

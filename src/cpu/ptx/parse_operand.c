@@ -129,7 +129,7 @@ static bool parse_memory(struct parser *p, struct ptx_operand *out)
 	return has_more;
 }
 
-/* %p|%q: a sink beside a register is a register that nobody reads. */
+/* %p|%q: a sink beside a register is a register that is never read. */
 static void parse_pair(struct parser *p, struct ptx_operand *out)
 {
 	struct ptx_operand second = {.kind = PTX_SINK};

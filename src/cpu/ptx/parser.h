@@ -155,7 +155,7 @@ void *list_keep(struct parser *p, struct parse_list *list, size_t size, size_t *
 
 void scope_enter(struct parser *p);
 void scope_leave(struct parser *p);
-/* Forget those that were entered after `last`. */
+/* Forget the names that were entered after `last`. */
 void scope_free(struct parser *p, const struct parse_scope *last);
 /* A new symbol; its name must be new in the scope. */
 struct symbol *symbol_add(struct parser *p, struct parse_scope *scope, const char *name,

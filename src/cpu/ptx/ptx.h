@@ -548,7 +548,7 @@ static inline bool ptx_no_memory(struct ptx_diag *diag)
 }
 
 /* Make out of an opcode as written everything that ptx.def says of it: op, text, types, mods,
- * space; other fields of *out stay.  False, with a reason in diag, if there is no such opcode. */
+ * space; other fields of *out stay.  False, with a reason in diag, if the opcode does not exist. */
 bool ptx_opcode(struct ptx_inst *out, const char *text, struct ptx_diag *diag, int line,
 	int column);
 /* Whether an opcode as written has this part between dots, modifier or not. */

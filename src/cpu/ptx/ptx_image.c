@@ -51,8 +51,8 @@ static CUresult image_fail_fatbin(struct image *image, enum fatbin_result result
 		: CUDA_ERROR_INVALID_IMAGE, "%s", why);
 }
 
-/* Whether PTX for one architecture is better for us than PTX for another, 0 if there is none: the
- * newest that a GPU like us could run, else the oldest. */
+/* Whether PTX for one architecture is better for the CPU device than PTX for another, where 0
+ * stands for no PTX: the newest that a GPU of its architecture could run, else the oldest. */
 static bool image_is_better(uint32_t one, uint32_t other)
 {
 	if (other == 0 || (one <= OWN_ARCHITECTURE && other > OWN_ARCHITECTURE)) {

@@ -29,7 +29,7 @@ struct mma {
 	bool is_wmma;
 	bool saturates;
 	bool is_and;             /* of single bits: and, not exclusive or */
-	enum mma_round round;    /* of f64, which has none of both */
+	enum mma_round round;    /* for f64, which has neither */
 };
 
 /* What the opcode of mma, wmma.mma, wmma.load or wmma.store says; false: nothing that exists. */

@@ -31,7 +31,7 @@ bool frontier_is_lossy(const struct frontier *frontier);
 void frontier_free(struct frontier *frontier); /* afterwards it is empty */
 
 struct cu_capture {
-	struct cu_capture *next;   /* of those that go on */
+	struct cu_capture *next;   /* the captures that go on */
 	size_t refs;            /* streams and events; the list has none */
 	uint64_t id;
 	uint64_t thread;        /* that began it */

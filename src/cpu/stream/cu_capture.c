@@ -66,7 +66,7 @@ static CUresult capture_invalidate(struct cu_capture *capture, CUresult result)
 	return result;
 }
 
-/* The capture ends: its streams are free, and the graph is nobody's yet. */
+/* The capture ends: its streams are free, and no handle names the graph yet. */
 static void capture_finish(struct cu_capture *capture)
 {
 	struct cu_capture **link = &captures;
@@ -343,7 +343,7 @@ CUresult capture_work(const char *call, struct stream *stream, struct event *eve
 
 /* --- Beginning and ending --- */
 
-/* A graph that exists and that nobody captures into.  The lock of cu_graph.h is held. */
+/* A graph that exists and that no stream captures into.  The lock of cu_graph.h is held. */
 static CUresult capture_find_target(const char *call, CUgraph handle, struct graph **out)
 {
 	CUresult result = graph_find(call, handle, out);

@@ -151,7 +151,7 @@ struct graph_node *graph_add(struct graph *graph, struct node_data *data, struct
 	return node;
 }
 
-/* Nobody finds it any more, and its memory is in no graph of the program. */
+/* Hide a graph: no handle finds it any more, and its memory is in no graph of the program. */
 static void graph_hide_node(struct graph_node *node)
 {
 	struct graph_memory *memory = node->data->memory;
@@ -448,7 +448,7 @@ size_t graph_total(const struct graph *graph)
 
 /* --- Order --- */
 
-/* Nodes that can be run, first in, first out: those that may wait for others are kept apart. */
+/* Nodes that can be run, first in, first out.  Nodes that may wait for others are kept apart. */
 struct ready {
 	struct graph_node *first[2];
 	struct graph_node **last[2];

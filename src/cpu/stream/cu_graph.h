@@ -105,10 +105,10 @@ struct graph *graph_remove(struct graph_node *node);
 /* Add an edge; false when memory runs out. */
 bool graph_connect(struct graph_node *from, struct graph_node *to, const CUgraphEdgeData *data);
 void graph_disconnect(struct graph_node *from, struct graph_node *to);
-/* The edge between two nodes, as `to` has it; NULL if there is none. */
+/* The edge between two nodes, as `to` has it, or NULL. */
 struct edge *graph_edge(const struct graph_node *from, const struct graph_node *to);
 
-/* It has memory or conditional nodes, and so have those that it is a child of. */
+/* It has memory or conditional nodes, and so have the graphs that it is a child of. */
 void graph_mark_memory(struct graph *graph);
 void graph_mark_conditions(struct graph *graph);
 /* Whether it is a body of a conditional node, or in one. */
@@ -117,7 +117,7 @@ bool graph_is_body(const struct graph *graph);
 bool graph_is_captured(const struct graph *graph);
 /* The graph at the top, of which this is a child, or a child's child. */
 struct graph *graph_root(struct graph *graph);
-/* All nodes, with those of child graphs. */
+/* All nodes, including the nodes of child graphs. */
 size_t graph_total(const struct graph *graph);
 /*
  * Fill in all nodes so that each comes behind what it depends on, and what may wait for others as

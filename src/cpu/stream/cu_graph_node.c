@@ -349,7 +349,7 @@ static CUresult node_check_condition(const char *call, const CUDA_CONDITIONAL_NO
 	return CUDA_SUCCESS;
 }
 
-/* The payload is the list of the bodies; who adds the node makes them. */
+/* The payload is the list of the bodies, which the caller makes when it adds the node. */
 static CUresult node_make_condition(const struct making *m, struct node_data **out)
 {
 	const CUDA_CONDITIONAL_NODE_PARAMS *p = &m->params->conditional;

@@ -34,7 +34,8 @@ CUgraphExecUpdateResult node_compare(const struct node_data *old, const struct n
 /* Whether a copy or a fill has one dimension; true for everything else. */
 bool node_is_plain(const struct node_data *data);
 
-/* Nodes and graphs by handle; INVALID_VALUE if there is none.  With the lock of cu_graph.h. */
+/* Nodes and graphs by handle; INVALID_VALUE if the handle names none.  With the lock of
+ * cu_graph.h. */
 CUresult node_find(const char *call, CUgraphNode handle, struct graph_node **out);
 CUresult graph_find(const char *call, CUgraph handle, struct graph **out);
 

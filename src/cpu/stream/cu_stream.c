@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Streams, as the functions of the API use them: by handle; queue.c says what a stream is.  This
- * decides who does a piece of work: the thread that enqueues it, or the stream's own.  It also ends
- * the work of a context, and then all else that the context has.
+ * file decides which thread does a piece of work: the thread that enqueues it, or the stream's
+ * own.  It also ends the work of a context, and then all else that the context has.
  */
 #include "base/common.h"
 
@@ -26,7 +26,7 @@
 
 /* --- The end of a stream --- */
 
-/* What is to be released without the lock: the graph that nobody will get. */
+/* To be released without the lock: the graph that no call will return. */
 static struct graph *stream_end(struct stream *stream)
 {
 	struct graph *waste = capture_leave(stream);
@@ -430,7 +430,7 @@ static bool stream_is_past(const void *arg)
 	return only || past->context->guests == 0;
 }
 
-/* Do something that is awaited, if there is anything that can be done now. */
+/* Do a piece of the work that is awaited, if one can be done now. */
 static bool stream_help(const struct past *past)
 {
 	for (struct stream *s = past->context->streams; s; s = s->next) {

@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-/* The place for a kernel's parameters; NULL: there is no memory. */
+/* The place for a kernel's parameters; NULL if memory runs out. */
 static uint8_t *kernel_find_room(const struct function *function, struct parameters *room)
 {
 	if (function->ptx->param_size <= sizeof(room->few)) {

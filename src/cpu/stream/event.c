@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events.  A record that a stream has not come to yet is a fence, which the event shares with those
- * who wait for it: they go on waiting for it when the event is recorded anew, or destroyed.
+ * Events.  A record that a stream has not come to yet is a fence, which the event shares with the
+ * streams and threads that wait for it: they go on waiting for it when the event is recorded anew,
+ * or destroyed.
  *
  * An event of several processes may have been recorded last by another one.  That record becomes a
  * fence when somebody here is to wait for it, and a thread looks again and again whether it is

@@ -3,8 +3,8 @@
 #define CPU_STREAM_EVENT_H
 
 /*
- * What is inside of events, for who records them and waits for them in a stream.  All of it belongs
- * to the thread that holds the lock of queue.h.
+ * The inside of events, for the files that record them and wait for them in a stream.  All of it
+ * belongs to the thread that holds the lock of queue.h.
  */
 #include "cpu/stream/event_share.h"
 #include "cpu/stream/queue.h"

@@ -4,8 +4,8 @@
 
 /*
  * Events that several processes have: what they share is a page in a file.  Each record of such an
- * event has a ticket, by which everybody can see whether it is done.  All of it with the lock of
- * queue.h.
+ * event has a ticket, by which every process can see whether it is done.  All of it with the lock
+ * of queue.h.
  */
 #include "cpu/mem/share.h"
 
@@ -24,7 +24,7 @@ size_t shared_count(void);
 /* The event is recorded: the ticket of that, for shared_finish. */
 uint64_t shared_issue(struct shared_event *event);
 void shared_finish(struct shared_event *event, uint64_t ticket);
-/* The ticket of the last record of any process; 0: there is none. */
+/* The ticket of the last record of any process; 0: it was never recorded. */
 uint64_t shared_last(const struct shared_event *event);
 /* Whether that record is done, or will not be because its process has ended. */
 bool shared_is_done(struct shared_event *event, uint64_t ticket);

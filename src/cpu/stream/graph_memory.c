@@ -15,7 +15,7 @@
 static struct {
 	pthread_mutex_t lock;   /* of everything here */
 	struct graph_memory *first;
-	atomic_size_t count;    /* so that a caller that has none of it need not lock */
+	atomic_size_t count;    /* so that a caller need not lock where there is none */
 	struct memory_pool accounts[MEMORY_MAX_DEVICES];
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 

@@ -34,7 +34,7 @@ struct graph_memory_step {
 /* Take memory of a device for a context; refs is 1. */
 CUresult graph_memory_create(const char *call, struct context *context, size_t size,
 	enum memory_kind kind, unsigned device, struct graph_memory **out);
-/* The memory at an address, with a reference; NULL if it is no graph's. */
+/* The memory at an address, with a reference; NULL if no graph owns it. */
 struct graph_memory *graph_memory_find(uint64_t address);
 void graph_memory_retain(struct graph_memory *memory);  /* NULL is fine */
 void graph_memory_release(struct graph_memory *memory); /* NULL is fine */
@@ -42,7 +42,7 @@ void graph_memory_release(struct graph_memory *memory); /* NULL is fine */
 /* Account for all that a launch does, or fail and change nothing.  What it allocates is live,
  * with a reference; of what it frees that stays until graph_memory_drop. */
 CUresult graph_memory_launch(const char *call, struct graph_memory_step *steps, size_t count);
-/* A stream has come to the end of memory; false if the address is no graph's. */
+/* A stream has come to the end of memory; false if no graph owns the address. */
 bool graph_memory_drop(uint64_t address);
 
 /* A context goes, and its memory. */

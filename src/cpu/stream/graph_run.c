@@ -221,7 +221,7 @@ const struct graph_plan *graph_exec_plan(struct graph_exec *exec)
 
 /* --- Launches --- */
 
-/* What is both allocated and freed by one launch needs no account. */
+/* Memory that one launch both allocates and frees needs no account. */
 static bool graph_run_list_steps(struct graph_run *run, const struct graph_exec *exec,
 	const struct graph_plan *plan)
 {

@@ -39,7 +39,7 @@ struct graph_exec *graph_exec_create(struct graph *graph, CUgraphNode *bad);
 void graph_exec_release(struct graph_exec *exec);
 /* By handle; the lock of cu_graph.h is held when that succeeds. */
 CUresult graph_exec_enter(const char *call, CUgraphExec handle, struct graph_exec **out);
-/* The node that is the copy of another one; NULL if there is none. */
+/* The node that is the copy of another one, or NULL. */
 struct graph_node *graph_exec_find(const struct graph_exec *exec, CUgraphNode origin);
 /* Something in the graph has changed. */
 void graph_exec_touch(struct graph_exec *exec);
@@ -53,7 +53,8 @@ void graph_run_retain(struct graph_run *run);
 /* Without any lock. */
 void graph_run_release(struct graph_run *run);
 
-/* Both with the lock of queue.h held.  Whether it needs nothing from anybody. */
+/* Both with the lock of queue.h held.  Whether a launch can run without waiting for any other
+ * work. */
 bool graph_run_is_quick(const struct graph_run *run);
 /* It is being enqueued, unless this fails: from now on it is what its events stand for, and what
  * the next launch of its executable graph waits for, and its memory is accounted for. */

@@ -7,8 +7,8 @@
 
 struct launch_slot;
 
-/* One for a kernel of a context; NULL when memory runs out.  Who takes one or gives it back holds
- * the lock of queue.h, which no launch then has to take for this alone. */
+/* One for a kernel of a context; NULL when memory runs out.  The caller holds the lock of queue.h,
+ * so that no launch has to take a lock for this alone. */
 struct launch_slot *launch_slot_take(struct context *context);
 void launch_slot_give(struct launch_slot *slot); /* NULL is fine */
 
@@ -25,10 +25,10 @@ size_t launch_slot_resident_size(const struct context *context, const struct ker
 /* For a device: what the launch slots need, and a watchdog if KUDZU_CPU_TIMEOUT says so. */
 void launch_slots_open(struct device *device);
 void launch_slots_close(struct device *device);
-/* A number for the kernels of a context that run, if none of their blocks has ended yet; 0 else,
- * and if there are none.  With the lock of queue.h. */
+/* A number for the kernels of a context that run, if none of their blocks has ended yet; 0
+ * otherwise, and if no kernel runs.  With the lock of queue.h. */
 uint64_t launch_slots_standing(const struct context *context);
-/* End the kernels of a context; to be called until there are none, with the lock of queue.h. */
+/* End the kernels of a context; to be called until none is left, with the lock of queue.h. */
 void launch_slots_cancel(const struct context *context);
 /* End the kernels that run longer than device->timeout; how many those are. */
 unsigned launch_slots_cancel_late(const struct device *device);

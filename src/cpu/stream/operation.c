@@ -240,8 +240,8 @@ static void operation_write_value(void *arg)
 	}
 }
 
-/* The host or a kernel writes the value without telling us, so there is nothing but to look again
- * and again, at longer and longer intervals. */
+/* The host or a kernel writes the value without a notice, so the only way is to look again and
+ * again, at longer and longer intervals. */
 static void operation_wait_for_value(struct context *context, const CUstreamBatchMemOpParams *op,
 	size_t size)
 {

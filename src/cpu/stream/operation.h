@@ -2,14 +2,14 @@
 #ifndef CPU_STREAM_OPERATION_H
 #define CPU_STREAM_OPERATION_H
 
-/* Work that is no launch of a graph: whether it is quick, and how it is done; see work_run.h. */
+/* All work but launches of graphs: whether it is quick, and how it is done; see work_run.h. */
 #include "cpu/exec/launch.h"
 #include "cpu/stream/work.h"
 
 /*
- * How much there is to do, as launch.h counts; UINT64_MAX if it may wait for somebody else, or if
- * nobody knows that it ends.  A kernel without loops ends.  One with loops that do not wait may go
- * on for ever, too; it counts as one that ends once it has done so.
+ * How much there is to do, as launch.h counts; UINT64_MAX if it may wait for other work, or if it
+ * is not known to end.  A kernel without loops ends.  One with loops that do not wait may go on for
+ * ever, too; it counts as one that ends once it has done so.
  */
 uint64_t operation_work(const struct work *work);
 static inline bool operation_is_quick(const struct work *work)

@@ -3,8 +3,8 @@
 #define CPU_STREAM_QUEUE_H
 
 /*
- * What is inside of streams; queue.c says how it works, and queue_run.c who runs what is queued.
- * All of it belongs to the thread that holds the lock.
+ * The inside of streams; queue.c says how it works, and queue_run.c which thread runs an item.  All
+ * of it belongs to the thread that holds the lock.
  */
 #include "cpu/object/cu_object.h"
 #include "cpu/stream/captured.h"
@@ -36,7 +36,7 @@ struct item {
 
 struct stream {
 	struct object object;     /* the legacy stream has no handle */
-	unsigned refs;            /* its handle, its items, its thread, who waits for it */
+	unsigned refs;            /* its handle, its items, its thread, each that waits */
 	unsigned flags;
 	int priority;
 	uint64_t id;

@@ -22,7 +22,7 @@
 
 /* --- A stream's thread --- */
 
-/* Whether there is something that the thread is to do, which somebody else may as well. */
+/* Whether the thread has an item to do, which another thread may also do. */
 static bool queue_has_step(const struct stream *stream)
 {
 	const struct item *item = stream->first;

@@ -44,7 +44,8 @@ CUresult work_plan_box(const char *call, const CUDA_MEMCPY3D *copy, struct box *
 CUresult work_check_box(const char *call, struct context *context, const struct box *box);
 CUresult work_check_fill(const char *call, struct context *context, const struct fill *fill);
 
-/* Attributes of launches are hints that may be ignored, or ask for what is not there. */
+/* Attributes of launches are hints that may be ignored, or ask for features that the CPU device
+ * does not have. */
 CUresult work_check_attribute(const char *call, const CUlaunchAttribute *attribute);
 
 #endif

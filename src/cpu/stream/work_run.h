@@ -21,8 +21,8 @@ static inline bool work_has_stack(const struct work *work)
 		|| stack_has_room(LAUNCH_STACK);
 }
 
-/* Whether the calling thread may do it: it needs nothing from anybody.  For a graph, with the lock
- * of queue.h. */
+/* Whether the calling thread may do it: it does not wait for other work.  For a graph, with the
+ * lock of queue.h. */
 static inline bool work_is_quick(const struct work *work)
 {
 	return (work->kind == WORK_GRAPH ? graph_run_is_quick(work->run) : operation_is_quick(work))
