@@ -16,7 +16,7 @@ kz_status kz_array_host(void **out, kz_array *array, kz_error *err)
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(array, OBJECT_ARRAY, err))
-	    || (st = array_check_capture(array, __func__, err))) {
+	    || (st = array_check_capture(array, err))) {
 		return st;
 	}
 	const struct kz_device *dev = kz_array_device(array);
@@ -83,7 +83,7 @@ static kz_status across_copy_by_host(struct kz_array *to, struct kz_array *from,
 
 /* `to` is row-major and new. */
 static kz_status copy_across(struct kz_array *to, struct kz_array *from, struct kz_stream *stream,
-	const char *call, kz_error *err)
+	kz_error *err)
 {
 	const struct drv *drv = kz_array_device(to)->drv;
 	void *host;
@@ -98,23 +98,23 @@ static kz_status copy_across(struct kz_array *to, struct kz_array *from, struct 
 	return kz_array_is_contiguous(from) && drv_has(drv, DRV_cuMemcpyPeerAsync)
 		? buffer_copy((struct buffer_place){to->buffer, to->offset},
 			(struct buffer_place){from->buffer, from->offset}, kz_array_size(from),
-			stream, call, err)
+			stream, err)
 		: across_copy_by_host(to, from, stream, err);
 }
 
 /* `stream` is one of the device, which is not the array's. */
 static kz_status across_copy_to(kz_array **out, struct kz_array *array, struct kz_stream *stream,
-	const char *call, kz_error *err)
+	kz_error *err)
 {
 	struct kz_array *copy;
 	kz_status st;
-	if ((st = array_check_capture(array, call, err))
-	    || (st = stream_check_free(stream, call, err))
+	if ((st = array_check_capture(array, err))
+	    || (st = stream_check_free(stream, err))
 	    || (st = array_create_on(&copy, stream->device, array->dtype, &array->shape, stream,
 			err))) {
 		return st;
 	}
-	st = array->count ? copy_across(copy, array, stream, call, err) : KZ_OK;
+	st = array->count ? copy_across(copy, array, stream, err) : KZ_OK;
 	return array_finish(out, copy, st);
 }
 
@@ -131,7 +131,7 @@ kz_status kz_array_to(kz_array **out, kz_array *array, kz_device *dev, kz_error 
 		*out = kz_array_retain(array);
 		return KZ_OK;
 	}
-	return across_copy_to(out, array, &dev->stream, __func__, err);
+	return across_copy_to(out, array, &dev->stream, err);
 }
 
 kz_status kz_array_to_on(kz_array **out, kz_array *array, kz_device *dev, kz_stream *stream,
@@ -149,5 +149,5 @@ kz_status kz_array_to_on(kz_array **out, kz_array *array, kz_device *dev, kz_str
 		*out = kz_array_retain(array);
 		return KZ_OK;
 	}
-	return across_copy_to(out, array, stream, __func__, err);
+	return across_copy_to(out, array, stream, err);
 }

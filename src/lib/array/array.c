@@ -127,10 +127,9 @@ kz_status kz_array_create_on(kz_array **out, kz_device *dev, kz_dtype dtype, kz_
 
 /* Check where an array is made and filled.  A stream of NULL is the default one; it fills the
  * array, whose memory may be any stream's before. */
-static kz_status array_check_place(struct kz_device *dev, struct kz_stream *stream,
-	const char *call, kz_error *err)
+static kz_status array_check_place(struct kz_device *dev, struct kz_stream *stream, kz_error *err)
 {
-	kz_status st = object_check_as(dev, OBJECT_DEVICE, call, "dev", err);
+	kz_status st = object_check(dev, OBJECT_DEVICE, err);
 	return st || !stream ? st : stream_pick(&stream, dev, stream, err);
 }
 
@@ -141,7 +140,7 @@ kz_status kz_array_zeros_on(kz_array **out, kz_device *dev, kz_dtype dtype, kz_s
 	struct kz_array *array;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = array_check_place(dev, stream, __func__, err))
+	    || (st = array_check_place(dev, stream, err))
 	    || (st = array_create_on(&array, dev, dtype, &shape, stream, err))) {
 		return st;
 	}
@@ -183,7 +182,7 @@ kz_status kz_array_full_on(kz_array **out, kz_device *dev, kz_dtype dtype, kz_sh
 			: "%s: expected a value of %lld byte%s for %s, got NULL", __func__,
 			(long long)size, plural(size), kz_dtype_name(dtype), (long long)value_size);
 	}
-	if ((st = array_check_place(dev, stream, __func__, err))
+	if ((st = array_check_place(dev, stream, err))
 	    || (st = array_create_on(&array, dev, dtype, &shape, stream, err))) {
 		return st;
 	}
@@ -254,7 +253,7 @@ static kz_status array_check_like(kz_array **out, const kz_array *like, const ch
 	kz_error *err)
 {
 	kz_status st = out_check(out, sizeof(*out), call, err);
-	return st ? st : object_check_as(like, OBJECT_ARRAY, call, "like", err);
+	return st ? st : object_check(like, OBJECT_ARRAY, err);
 }
 
 kz_status kz_array_like(kz_array **out, const kz_array *like, kz_error *err)
@@ -387,7 +386,6 @@ kz_status kz_array_resize(kz_array *array, int64_t extent, kz_error *err)
 	resized.shape.dims[0] = extent;
 	if ((st = array_layout(&resized, err))
 	    || (st = growable_resize(array->buffer, resized.count * dtype_size(array->dtype),
-		__func__,
 			atomic_load(&array->refs), err))) {
 		return st;
 	}

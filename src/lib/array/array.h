@@ -80,7 +80,7 @@ static inline struct strided array_elements(const struct kz_array *array)
 
 /* Check that `size` bytes of host memory are what an array of `count` elements takes. */
 kz_status array_check_host(const void *host, int64_t size, int64_t count, kz_dtype dtype,
-	const char *call, kz_error *err);
+	kz_error *err);
 
 /* Check that two operands are on one device; `verb` says what cannot be done otherwise: "add". */
 kz_status array_same_device(const char *verb, const struct kz_array *a, const struct kz_array *b,
@@ -89,11 +89,11 @@ kz_status array_same_device(const char *verb, const struct kz_array *a, const st
 /* Wait until the work on an array's memory is done. */
 kz_status array_wait(const struct kz_array *array, kz_error *err);
 
-/* Fail if `call`, which waits for the array, would wait for a graph that is being captured. */
-static inline kz_status array_check_capture(const struct kz_array *array, const char *call,
+/* For a call that waits for the array: fail if it would wait for a graph that is being captured. */
+static inline kz_status array_check_capture(const struct kz_array *array,
 	kz_error *err)
 {
-	return memory_check_capture(array->buffer->memory, call, err);
+	return memory_check_capture(array->buffer->memory, err);
 }
 
 /* The device's memory is the host's. */

@@ -133,7 +133,7 @@ static kz_status copy_3d_check_texels(struct box_side *side, const kz_copy_3d_op
 /* Both sides */
 
 static kz_status copy_3d_check_side(struct box_side *side, const kz_copy_3d_options *box,
-	const char *call, kz_error *err)
+	kz_error *err)
 {
 	const kz_copy_side *in = side->in;
 	int count = !!in->host + !!in->buffer + !!in->texels;
@@ -157,13 +157,13 @@ static kz_status copy_3d_check_side(struct box_side *side, const kz_copy_3d_opti
 		return copy_3d_check_linear(side, box, in->host_size, "host memory", err);
 	}
 	if (in->texels) {
-		if ((st = object_check_as(in->texels, OBJECT_CUDA_ARRAY, call, "texels", err))) {
+		if ((st = object_check_as(in->texels, OBJECT_CUDA_ARRAY, "texels", err))) {
 			return st;
 		}
 		side->memory = in->texels->memory;
 		return copy_3d_check_texels(side, box, err);
 	}
-	if (!(st = object_check_as(in->buffer, OBJECT_BUFFER, call, "buffer", err))) {
+	if (!(st = object_check_as(in->buffer, OBJECT_BUFFER, "buffer", err))) {
 		side->memory = in->buffer->memory;
 		side->address = buffer_address(in->buffer) + (uint64_t)in->offset;
 		st = copy_3d_check_linear(side, box, in->buffer->size, "a buffer", err);
@@ -200,9 +200,9 @@ static bool copy_3d_overlaps(const struct box_side *to, const struct box_side *f
 }
 
 static kz_status copy_3d_check(struct box_side *to, struct box_side *from,
-	const kz_copy_3d_options *box, const char *call, kz_error *err)
+	const kz_copy_3d_options *box, kz_error *err)
 {
-	kz_status st = pointer_check_as(box, "a kz_copy_3d_options", call, "box", err);
+	kz_status st = pointer_check(box, "a kz_copy_3d_options", err);
 	if (st) {
 		return st;
 	}
@@ -218,8 +218,8 @@ static kz_status copy_3d_check(struct box_side *to, struct box_side *from,
 			(long long)box->depth);
 		return KZ_INVALID;
 	}
-	if ((st = copy_3d_check_side(to, box, call, err))
-	    || (st = copy_3d_check_side(from, box, call, err))) {
+	if ((st = copy_3d_check_side(to, box, err))
+	    || (st = copy_3d_check_side(from, box, err))) {
 		return st;
 	}
 	if (!to->memory && !from->memory) {
@@ -286,14 +286,14 @@ static kz_status copy_3d_start(const struct box_side *to, const struct box_side 
 }
 
 static kz_status box_copy(const struct box_side *to, const struct box_side *from,
-	const kz_copy_3d_options *box, struct kz_stream *stream, const char *call, kz_error *err)
+	const kz_copy_3d_options *box, struct kz_stream *stream, kz_error *err)
 {
 	const kz_copy_side *host = to->memory ? from->memory ? NULL : from->in : to->in;
 	struct memory *pinned = host ? pinned_find(stream->device, host->host) : NULL;
 	struct copy_pass pass;
 	struct trace_op op;
 	kz_status st = copy_begin(&pass, to->memory ? to->memory : pinned,
-		from->memory ? from->memory : pinned, stream, call, err);
+		from->memory ? from->memory : pinned, stream, err);
 	if (!st) {
 		bool is_traced = unlikely(trace_is_on());
 		if (is_traced) {
@@ -329,17 +329,17 @@ kz_status kz_copy_3d(const kz_copy_3d_options *options, kz_error *err)
 	error_scope(err);
 	struct box_side to, from;
 	kz_status st;
-	if ((st = copy_3d_check(&to, &from, options, __func__, err)) || copy_3d_is_empty(options)
+	if ((st = copy_3d_check(&to, &from, options, err)) || copy_3d_is_empty(options)
 	    || (st = copy_3d_check_overlap(&to, &from, options, err))) {
 		return st;
 	}
 	bool waits = !to.memory || !from.memory;
 	struct memory *memory = to.memory ? to.memory : from.memory;
-	if (waits && (st = memory_check_capture(memory, __func__, err))) {
+	if (waits && (st = memory_check_capture(memory, err))) {
 		return st;
 	}
 	struct kz_stream *stream = memory_stream(memory);
-	st = box_copy(&to, &from, options, stream, __func__, err);
+	st = box_copy(&to, &from, options, stream, err);
 	if (!st && waits) {
 		st = kz_stream_synchronize(stream, err);
 	}
@@ -352,7 +352,7 @@ kz_status kz_copy_3d_on(const kz_copy_3d_options *options, kz_stream *stream, kz
 	error_scope(err);
 	struct box_side to, from;
 	kz_status st;
-	if ((st = copy_3d_check(&to, &from, options, __func__, err))
+	if ((st = copy_3d_check(&to, &from, options, err))
 	    || (st = object_check(stream, OBJECT_STREAM, err))
 	    || (st = stream_pick(&stream, (to.memory ? to.memory : from.memory)->device, stream,
 		err))
@@ -360,5 +360,5 @@ kz_status kz_copy_3d_on(const kz_copy_3d_options *options, kz_stream *stream, kz
 		err))) {
 		return st;
 	}
-	return box_copy(&to, &from, options, stream, __func__, err);
+	return box_copy(&to, &from, options, stream, err);
 }

@@ -33,12 +33,12 @@ static kz_status cuda_array_check_copy(const struct kz_cuda_array *texels, int64
 
 /* Check a copy between a whole level and an array, and describe the one to the array. */
 static kz_status cuda_array_plan_get(kz_copy_3d_options *out, const struct kz_cuda_array *texels,
-	int64_t level, const struct kz_array *array, const char *call, kz_error *err)
+	int64_t level, const struct kz_array *array, kz_error *err)
 {
 	struct cuda_array_extent extent;
 	kz_status st;
-	if ((st = object_check_as(texels, OBJECT_CUDA_ARRAY, call, "texels", err))
-	    || (st = object_check_as(array, OBJECT_ARRAY, call, "array", err))
+	if ((st = object_check(texels, OBJECT_CUDA_ARRAY, err))
+	    || (st = object_check(array, OBJECT_ARRAY, err))
 	    || (st = cuda_array_check_level(texels, level, err))
 	    || (st = cuda_array_check_copy(texels, level, array, err))) {
 		return st;
@@ -55,9 +55,9 @@ static kz_status cuda_array_plan_get(kz_copy_3d_options *out, const struct kz_cu
 
 /* The same in the other direction. */
 static kz_status cuda_array_plan_set(kz_copy_3d_options *out, const struct kz_cuda_array *texels,
-	int64_t level, const struct kz_array *array, const char *call, kz_error *err)
+	int64_t level, const struct kz_array *array, kz_error *err)
 {
-	kz_status st = cuda_array_plan_get(out, texels, level, array, call, err);
+	kz_status st = cuda_array_plan_get(out, texels, level, array, err);
 	const kz_copy_side to = out->to;
 	out->to = out->from;
 	out->from = to;
@@ -68,7 +68,7 @@ kz_status kz_cuda_array_set(kz_cuda_array *to, int64_t level, const kz_array *fr
 {
 	error_scope(err);
 	kz_copy_3d_options copy = KZ_COPY_3D_OPTIONS_INIT;
-	kz_status st = cuda_array_plan_set(&copy, to, level, from, __func__, err);
+	kz_status st = cuda_array_plan_set(&copy, to, level, from, err);
 	return st ? st : kz_copy_3d(&copy, err);
 }
 
@@ -76,7 +76,7 @@ kz_status kz_cuda_array_get(kz_array *to, const kz_cuda_array *from, int64_t lev
 {
 	error_scope(err);
 	kz_copy_3d_options copy;
-	kz_status st = cuda_array_plan_get(&copy, from, level, to, __func__, err);
+	kz_status st = cuda_array_plan_get(&copy, from, level, to, err);
 	return st ? st : kz_copy_3d(&copy, err);
 }
 
@@ -85,7 +85,7 @@ kz_status kz_cuda_array_set_on(kz_cuda_array *to, int64_t level, const kz_array 
 {
 	error_scope(err);
 	kz_copy_3d_options copy = KZ_COPY_3D_OPTIONS_INIT;
-	kz_status st = cuda_array_plan_set(&copy, to, level, from, __func__, err);
+	kz_status st = cuda_array_plan_set(&copy, to, level, from, err);
 	return st ? st : kz_copy_3d_on(&copy, stream, err);
 }
 
@@ -94,7 +94,7 @@ kz_status kz_cuda_array_get_on(kz_array *to, const kz_cuda_array *from, int64_t 
 {
 	error_scope(err);
 	kz_copy_3d_options copy;
-	kz_status st = cuda_array_plan_get(&copy, from, level, to, __func__, err);
+	kz_status st = cuda_array_plan_get(&copy, from, level, to, err);
 	return st ? st : kz_copy_3d_on(&copy, stream, err);
 }
 

@@ -385,10 +385,10 @@ static kz_status dlpack_export_layout(struct exported *exported, const struct kz
 }
 
 static kz_status dlpack_export_tensor(struct exported **out, struct dl_tensor *tensor,
-	struct kz_array *array, const char *call, kz_error *err)
+	struct kz_array *array, kz_error *err)
 {
-	kz_status st = object_check_as(array, OBJECT_ARRAY, call, "array", err);
-	if (st || (st = array_check_capture(array, call, err))) {
+	kz_status st = object_check(array, OBJECT_ARRAY, err);
+	if (st || (st = array_check_capture(array, err))) {
 		return st;
 	}
 	const struct kz_device *dev = kz_array_device(array);
@@ -419,7 +419,7 @@ kz_status kz_dlpack_export(struct DLManagedTensor **out, kz_array *array, kz_err
 	struct dl_tensor tensor = {.byte_offset = 0};
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = dlpack_export_tensor(&exported, &tensor, array, __func__, err))) {
+	    || (st = dlpack_export_tensor(&exported, &tensor, array, err))) {
 		return st;
 	}
 	exported->plain = (struct DLManagedTensor){tensor, exported, dlpack_delete_plain};
@@ -435,7 +435,7 @@ kz_status kz_dlpack_export_versioned(struct DLManagedTensorVersioned **out, kz_a
 	struct dl_tensor tensor = {.byte_offset = 0};
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = dlpack_export_tensor(&exported, &tensor, array, __func__, err))) {
+	    || (st = dlpack_export_tensor(&exported, &tensor, array, err))) {
 		return st;
 	}
 	exported->versioned = (struct DLManagedTensorVersioned){

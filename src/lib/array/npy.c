@@ -279,7 +279,7 @@ kz_status kz_npy_write(kz_array *array, void *to, int64_t size, kz_error *err)
 			(long long)need, (long long)size);
 	}
 	if ((st = pointer_check(to, "host memory", err))
-	    || (st = array_check_capture(array, __func__, err))) {
+	    || (st = array_check_capture(array, err))) {
 		return st;
 	}
 	memcpy(to, header, len);
@@ -309,7 +309,7 @@ kz_status kz_array_save(kz_array *array, const char *path, kz_error *err)
 	kz_status st;
 	if ((st = object_check(array, OBJECT_ARRAY, err))
 	    || (st = pointer_check(path, "a path", err))
-	    || (st = array_check_capture(array, __func__, err))
+	    || (st = array_check_capture(array, err))
 	    || (st = npy_write(&data, &size, array, err))) {
 		return st;
 	}

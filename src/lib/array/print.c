@@ -92,7 +92,7 @@ kz_status kz_array_print(kz_array *array, FILE *stream, kz_error *err)
 	kz_status st;
 	if ((st = object_check(array, OBJECT_ARRAY, err))
 	    || (st = pointer_check(stream, "a FILE", err))
-	    || (st = array_check_capture(array, __func__, err))) {
+	    || (st = array_check_capture(array, err))) {
 		return st;
 	}
 	struct str text = STR_INIT;
@@ -115,7 +115,7 @@ kz_status kz_array_format(kz_array *array, char *buffer, int64_t size, int64_t *
 		buffer[0] = '\0';
 	}
 	if (!(st = object_check(array, OBJECT_ARRAY, err))
-	    && !(st = array_check_capture(array, __func__, err))) {
+	    && !(st = array_check_capture(array, err))) {
 		st = print_to_text(&text, array, err);
 	}
 	if (!st && room > 0) {

@@ -178,7 +178,7 @@ static kz_status slice_split_begin(struct split *split, const char *call, kz_err
 			call, (long long)count);
 	}
 	if ((st = out_check(split->out, (size_t)count * sizeof(*split->out), call, err))
-	    || (st = object_check_as(split->array, OBJECT_ARRAY, call, "array", err))) {
+	    || (st = object_check_as(split->array, OBJECT_ARRAY, "array", err))) {
 		return st;
 	}
 	return axis_resolve(&split->axis, &split->array->shape, err);

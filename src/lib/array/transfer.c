@@ -104,27 +104,27 @@ kz_status array_move(struct kz_array *array, void *host, const int64_t *host_str
 }
 
 kz_status array_check_host(const void *host, int64_t size, int64_t count, kz_dtype dtype,
-	const char *call, kz_error *err)
+	kz_error *err)
 {
 	int64_t need = count * kz_dtype_size(dtype);
 	if (size != need) {
 		return error_set(err, KZ_RANGE,
-			"%s: expected %lld byte%s of host memory for %lld %s, got %lld", call,
+			"expected %lld byte%s of host memory for %lld %s, got %lld",
 			(long long)need, plural(need), (long long)count, kz_dtype_name(dtype),
 			(long long)size);
 	}
 	if (!host && size > 0) {
-		return error_set(err, KZ_INVALID, "%s: expected %lld byte%s of host memory, got "
-			"NULL", call, (long long)size, plural(size));
+		return error_set(err, KZ_INVALID, "expected %lld byte%s of host memory, got "
+			"NULL", (long long)size, plural(size));
 	}
 	return KZ_OK;
 }
 
 static kz_status transfer_check_host(const struct kz_array *array, const void *host, int64_t size,
-	const char *call, kz_error *err)
+	kz_error *err)
 {
-	kz_status st = object_check_as(array, OBJECT_ARRAY, call, "array", err);
-	return st ? st : array_check_host(host, size, array->count, array->dtype, call, err);
+	kz_status st = object_check(array, OBJECT_ARRAY, err);
+	return st ? st : array_check_host(host, size, array->count, array->dtype, err);
 }
 
 static kz_status transfer_check_set(const struct kz_array *array, kz_error *err)
@@ -136,8 +136,8 @@ static kz_status transfer_check_set(const struct kz_array *array, kz_error *err)
 kz_status kz_array_get(kz_array *array, void *host, int64_t size, kz_error *err)
 {
 	error_scope(err);
-	kz_status st = transfer_check_host(array, host, size, __func__, err);
-	if (st || size == 0 || (st = array_check_capture(array, __func__, err))) {
+	kz_status st = transfer_check_host(array, host, size, err);
+	if (st || size == 0 || (st = array_check_capture(array, err))) {
 		return st;
 	}
 	return array_move(array, host, NULL, true, err);
@@ -146,9 +146,9 @@ kz_status kz_array_get(kz_array *array, void *host, int64_t size, kz_error *err)
 kz_status kz_array_set(kz_array *array, const void *host, int64_t size, kz_error *err)
 {
 	error_scope(err);
-	kz_status st = transfer_check_host(array, host, size, __func__, err);
+	kz_status st = transfer_check_host(array, host, size, err);
 	if (st || size == 0 || (st = transfer_check_set(array, err))
-	    || (st = array_check_capture(array, __func__, err))) {
+	    || (st = array_check_capture(array, err))) {
 		return st;
 	}
 	return array_move(array, (void *)host, NULL, false, err);
@@ -166,18 +166,18 @@ struct host_places {
 
 /* Check that an array's elements have places there; *first is the first one's. */
 static kz_status transfer_check_places(char **first, const struct kz_array *array,
-	const struct host_places *there, const char *call, kz_error *err)
+	const struct host_places *there, kz_error *err)
 {
 	int64_t row_major[KZ_MAX_DIMS];
-	kz_status st = object_check_as(array, OBJECT_ARRAY, call, "array", err);
+	kz_status st = object_check(array, OBJECT_ARRAY, err);
 	*first = NULL;
 	if (st) {
 		return st;
 	}
 	if (there->size < 0 || (!there->host && there->size > 0)) {
 		return error_set(err, KZ_INVALID, there->size < 0
-			? "%s: expected a size of host memory of at least 0, got %lld"
-			: "%s: expected %lld bytes of host memory, got NULL", call,
+			? "expected a size of host memory of at least 0, got %lld"
+			: "expected %lld bytes of host memory, got NULL",
 			(long long)there->size);
 	}
 	struct strided places = array_elements(array);
@@ -199,8 +199,8 @@ kz_status kz_array_get_strided(kz_array *array, void *host, int64_t size, const 
 	error_scope(err);
 	char *first;
 	const struct host_places there = {host, size, strides, offset};
-	kz_status st = transfer_check_places(&first, array, &there, __func__, err);
-	if (st || array->count == 0 || (st = array_check_capture(array, __func__, err))) {
+	kz_status st = transfer_check_places(&first, array, &there, err);
+	if (st || array->count == 0 || (st = array_check_capture(array, err))) {
 		return st;
 	}
 	struct strided places = array_elements(array);
@@ -215,9 +215,9 @@ kz_status kz_array_set_strided(kz_array *array, const void *host, int64_t size,
 	error_scope(err);
 	char *first;
 	const struct host_places there = {host, size, strides, offset};
-	kz_status st = transfer_check_places(&first, array, &there, __func__, err);
+	kz_status st = transfer_check_places(&first, array, &there, err);
 	if (st || array->count == 0 || (st = transfer_check_set(array, err))
-	    || (st = array_check_capture(array, __func__, err))) {
+	    || (st = array_check_capture(array, err))) {
 		return st;
 	}
 	return array_move(array, first, strides, false, err);
@@ -235,8 +235,8 @@ kz_status kz_array_from(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape
 	    || (st = kz_array_create(&array, dev, dtype, shape, err))) {
 		return st;
 	}
-	if (!(st = array_check_host(host, size, array->count, dtype, __func__, err))
-	    && !(st = array_check_capture(array, __func__, err))) {
+	if (!(st = array_check_host(host, size, array->count, dtype, err))
+	    && !(st = array_check_capture(array, err))) {
 		st = kz_copy_htod(array->buffer, 0, host, size, err);
 	}
 	return array_finish(out, array, st);
@@ -252,7 +252,7 @@ kz_status kz_array_from_strided(kz_array **out, kz_device *dev, kz_dtype dtype, 
 	    || (st = kz_array_create(&array, dev, dtype, shape, err))) {
 		return st;
 	}
-	st = array_check_capture(array, __func__, err);
+	st = array_check_capture(array, err);
 	st = st ? st : kz_array_set_strided(array, host, size, strides, offset, err);
 	return array_finish(out, array, st);
 }
@@ -260,11 +260,11 @@ kz_status kz_array_from_strided(kz_array **out, kz_device *dev, kz_dtype dtype, 
 /* In a stream */
 
 static kz_status transfer_check_async(const struct kz_array *array, const void *host, int64_t size,
-	struct kz_stream *stream, const char *call, kz_error *err)
+	struct kz_stream *stream, kz_error *err)
 {
 	kz_status st;
-	if ((st = transfer_check_host(array, host, size, call, err))
-	    || (st = object_check_as(stream, OBJECT_STREAM, call, "stream", err))) {
+	if ((st = transfer_check_host(array, host, size, err))
+	    || (st = object_check(stream, OBJECT_STREAM, err))) {
 		return st;
 	}
 	return stream_pick(&stream, kz_array_device(array), stream, err);
@@ -285,7 +285,7 @@ kz_status kz_array_get_async(kz_array *array, void *host, int64_t size, kz_strea
 {
 	error_scope(err);
 	struct kz_array *packed;
-	kz_status st = transfer_check_async(array, host, size, stream, __func__, err);
+	kz_status st = transfer_check_async(array, host, size, stream, err);
 	if (st || size == 0 || (st = transfer_pack_for(&packed, array, err))) {
 		return st;
 	}
@@ -300,7 +300,7 @@ kz_status kz_array_set_async(kz_array *array, const void *host, int64_t size, kz
 {
 	error_scope(err);
 	struct kz_array *packed;
-	kz_status st = transfer_check_async(array, host, size, stream, __func__, err);
+	kz_status st = transfer_check_async(array, host, size, stream, err);
 	if (st || size == 0 || (st = transfer_check_set(array, err))
 	    || (st = transfer_pack_for(&packed, array, err))) {
 		return st;

@@ -35,7 +35,7 @@ kz_status view_begin(struct kz_array *view, struct kz_array **out, const struct 
 {
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), call, err))
-	    || (st = object_check_as(array, OBJECT_ARRAY, call, "array", err))) {
+	    || (st = object_check(array, OBJECT_ARRAY, err))) {
 		return st;
 	}
 	view_draft(view, array);

@@ -6,13 +6,13 @@
 #include "lib/core/memory.h"
 
 static kz_status access_check(const kz_access_window *window, const struct kz_stream *stream,
-	const char *call, kz_error *err)
+	kz_error *err)
 {
 	kz_status st;
 	if (window->size != sizeof(*window)) {
 		return struct_refuse("kz_access_window", window->size, sizeof(*window), err);
 	}
-	if ((st = buffer_check(window->buffer, window->offset, window->bytes, call, err))) {
+	if ((st = buffer_check(window->buffer, window->offset, window->bytes, err))) {
 		return st;
 	}
 	if (window->buffer->memory->device != stream->device) {
@@ -40,7 +40,7 @@ kz_status kz_stream_set_access(kz_stream *stream, const kz_access_window *window
 	CUstreamAttrValue value = {{0}};
 	kz_status st;
 	if ((st = object_check(stream, OBJECT_STREAM, err))
-	    || (window && (st = access_check(window, stream, __func__, err)))
+	    || (window && (st = access_check(window, stream, err)))
 	    || (st = device_enter(stream->device, &scope, err))) {
 		return st;
 	}

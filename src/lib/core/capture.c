@@ -360,10 +360,9 @@ struct kz_stream *capture_abort(struct capture *capture)
 	return streams;
 }
 
-kz_status capture_refuse_stream(const struct kz_stream *stream, const char *call, kz_error *err)
+kz_status capture_refuse_stream(const struct kz_stream *stream, kz_error *err)
 {
 	return error_set(err, KZ_STATE,
-		"%s: a stream of %s captures a graph, and this call cannot be "
-		"captured: end the capture first",
-		call, stream->device->name);
+		"a stream of %s captures a graph, and this call cannot be "
+		"captured: end the capture first", stream->device->name);
 }

@@ -67,12 +67,12 @@ out:
 	return st;
 }
 
-static kz_status host_copy_check(const struct host_copy *copy, const char *call, kz_error *err)
+static kz_status host_copy_check(const struct host_copy *copy, kz_error *err)
 {
-	kz_status st = buffer_check(copy->buffer, copy->offset, copy->size, call, err);
+	kz_status st = buffer_check(copy->buffer, copy->offset, copy->size, err);
 	if (!st && copy->size > 0 && !copy->host) {
-		st = error_set(err, KZ_INVALID, "%s: expected %lld byte%s of host memory, got NULL",
-			call, (long long)copy->size, plural(copy->size));
+		st = error_set(err, KZ_INVALID, "expected %lld byte%s of host memory, got NULL",
+			(long long)copy->size, plural(copy->size));
 	}
 	return st;
 }
@@ -88,11 +88,11 @@ static kz_status host_copy_now(const struct host_copy *copy, kz_error *err)
 }
 
 static kz_status host_copy_later(const struct host_copy *copy, struct kz_stream *stream,
-	const char *call, kz_error *err)
+	kz_error *err)
 {
 	kz_status st;
-	if ((st = host_copy_check(copy, call, err))
-	    || (st = object_check_as(stream, OBJECT_STREAM, call, "stream", err))
+	if ((st = host_copy_check(copy, err))
+	    || (st = object_check(stream, OBJECT_STREAM, err))
 	    || (st = stream_pick(&stream, copy->buffer->memory->device, stream, err))
 	    || copy->size == 0) {
 		return st;
@@ -104,8 +104,8 @@ kz_status kz_copy_htod(kz_buffer *to, int64_t offset, const void *from, int64_t 
 {
 	error_scope(err);
 	const struct host_copy copy = {TO_DEVICE, to, offset, (void *)from, size};
-	kz_status st = host_copy_check(&copy, __func__, err);
-	if (st || size == 0 || (st = memory_check_capture(to->memory, __func__, err))) {
+	kz_status st = host_copy_check(&copy, err);
+	if (st || size == 0 || (st = memory_check_capture(to->memory, err))) {
 		return st;
 	}
 	return host_copy_now(&copy, err);
@@ -115,8 +115,8 @@ kz_status kz_copy_dtoh(void *to, int64_t size, kz_buffer *from, int64_t offset, 
 {
 	error_scope(err);
 	struct host_copy copy = {TO_HOST, from, offset, to, size};
-	kz_status st = host_copy_check(&copy, __func__, err);
-	if (st || size == 0 || (st = memory_check_capture(from->memory, __func__, err))) {
+	kz_status st = host_copy_check(&copy, err);
+	if (st || size == 0 || (st = memory_check_capture(from->memory, err))) {
 		return st;
 	}
 	struct kz_device *dev = from->memory->device;
@@ -137,7 +137,7 @@ kz_status kz_copy_htod_async(kz_buffer *to, int64_t offset, const void *from, in
 {
 	error_scope(err);
 	const struct host_copy copy = {TO_DEVICE, to, offset, (void *)from, size};
-	return host_copy_later(&copy, stream, __func__, err);
+	return host_copy_later(&copy, stream, err);
 }
 
 kz_status kz_copy_dtoh_async(void *to, int64_t size, kz_buffer *from, int64_t offset,
@@ -145,13 +145,13 @@ kz_status kz_copy_dtoh_async(void *to, int64_t size, kz_buffer *from, int64_t of
 {
 	error_scope(err);
 	const struct host_copy copy = {TO_HOST, from, offset, to, size};
-	return host_copy_later(&copy, stream, __func__, err);
+	return host_copy_later(&copy, stream, err);
 }
 
 /* Copies on a device and between two */
 
 kz_status copy_begin(struct copy_pass *pass, struct memory *to, struct memory *from,
-	struct kz_stream *stream, const char *call, kz_error *err)
+	struct kz_stream *stream, kz_error *err)
 {
 	kz_status st;
 	*pass = (struct copy_pass){.stream = stream, .memory = {from, to}};
@@ -162,8 +162,8 @@ kz_status copy_begin(struct copy_pass *pass, struct memory *to, struct memory *f
 			continue;
 		}
 		pass->home[i] = memory_stream(memory);
-		if ((st = stream_check_free(stream, call, err))
-		    || (st = memory_check_capture(memory, call, err))
+		if ((st = stream_check_free(stream, err))
+		    || (st = memory_check_capture(memory, err))
 		    || (st = device_check_loss(memory->device, err))) {
 			goto fail;
 		}
@@ -211,7 +211,7 @@ static CUdeviceptr copy_address(struct buffer_place place)
 }
 
 kz_status buffer_copy(struct buffer_place to, struct buffer_place from, int64_t size,
-	struct kz_stream *stream, const char *call, kz_error *err)
+	struct kz_stream *stream, kz_error *err)
 {
 	struct memory *memory = to.buffer->memory, *other = from.buffer->memory;
 	struct kz_device *dev = memory->device, *there = other->device;
@@ -219,7 +219,7 @@ kz_status buffer_copy(struct buffer_place to, struct buffer_place from, int64_t 
 	const char *name = dev == there ? "copy on device" : "copy from peer";
 	struct copy_pass pass;
 	struct trace_op op;
-	kz_status st = copy_begin(&pass, memory, other, stream, call, err);
+	kz_status st = copy_begin(&pass, memory, other, stream, err);
 	if (st) {
 		return st;
 	}
@@ -241,11 +241,11 @@ kz_status buffer_copy(struct buffer_place to, struct buffer_place from, int64_t 
 }
 
 static kz_status copy_check(struct buffer_place to, struct buffer_place from, int64_t size,
-	const char *call, kz_error *err)
+	kz_error *err)
 {
 	kz_status st;
-	if ((st = buffer_check(to.buffer, to.offset, size, call, err))
-	    || (st = buffer_check(from.buffer, from.offset, size, call, err))) {
+	if ((st = buffer_check(to.buffer, to.offset, size, err))
+	    || (st = buffer_check(from.buffer, from.offset, size, err))) {
 		return st;
 	}
 	const struct kz_device *dev = to.buffer->memory->device,
@@ -268,13 +268,13 @@ kz_status kz_copy_dtod(kz_buffer *to, int64_t to_offset, kz_buffer *from, int64_
 {
 	error_scope(err);
 	const struct buffer_place target = {to, to_offset}, source = {from, from_offset};
-	kz_status st = copy_check(target, source, size, __func__, err);
+	kz_status st = copy_check(target, source, size, err);
 	if (st || size == 0) {
 		return st;
 	}
 	bool is_one = to->memory->device == from->memory->device;
 	struct kz_stream *stream = memory_stream(is_one ? from->memory : to->memory);
-	st = buffer_copy(target, source, size, stream, __func__, err);
+	st = buffer_copy(target, source, size, stream, err);
 	stream_release(stream);
 	return st;
 }
@@ -285,12 +285,12 @@ kz_status kz_copy_dtod_on(kz_buffer *to, int64_t to_offset, kz_buffer *from, int
 	error_scope(err);
 	const struct buffer_place target = {to, to_offset}, source = {from, from_offset};
 	kz_status st;
-	if ((st = copy_check(target, source, size, __func__, err))
+	if ((st = copy_check(target, source, size, err))
 	    || (st = object_check(stream, OBJECT_STREAM, err))
 	    || (st = stream_pick(&stream, to->memory->device, stream, err)) || size == 0) {
 		return st;
 	}
-	return buffer_copy(target, source, size, stream, __func__, err);
+	return buffer_copy(target, source, size, stream, err);
 }
 
 /* Fills */
@@ -423,10 +423,9 @@ kz_status buffer_fill(struct kz_buffer *buffer, int64_t count, struct pattern pa
 	return copy_fill_run(buffer, &rows, pattern, stream, err);
 }
 
-static kz_status copy_check_pattern(const void *pattern, int64_t pattern_size,
-	const char *call, kz_error *err)
+static kz_status copy_check_pattern(const void *pattern, int64_t pattern_size, kz_error *err)
 {
-	kz_status st = pointer_check_as(pattern, "a pattern", call, "pattern", err);
+	kz_status st = pointer_check(pattern, "a pattern", err);
 	if (!st && (pattern_size < 1 || pattern_size > 8 || (pattern_size & (pattern_size - 1)))) {
 		st = error_set(err, KZ_INVALID,
 			"expected a pattern of 1, 2, 4 or 8 bytes, got %lld",
@@ -441,8 +440,8 @@ kz_status kz_fill_2d(kz_buffer *buffer, int64_t offset, int64_t pitch, int64_t w
 	error_scope(err);
 	int64_t size = 0;
 	kz_status st;
-	if ((st = buffer_check(buffer, 0, 0, __func__, err))
-	    || (st = copy_check_pattern(pattern, pattern_size, __func__, err))) {
+	if ((st = buffer_check(buffer, 0, 0, err))
+	    || (st = copy_check_pattern(pattern, pattern_size, err))) {
 		return st;
 	}
 	if (width < 0 || height < 0 || pitch < width || width % pattern_size) {
@@ -457,7 +456,7 @@ kz_status kz_fill_2d(kz_buffer *buffer, int64_t offset, int64_t pitch, int64_t w
 			"%lld rows with a pitch of %lld bytes overflow 64 bits",
 			(long long)height, (long long)pitch);
 	}
-	if ((st = buffer_check(buffer, offset, size, __func__, err))) {
+	if ((st = buffer_check(buffer, offset, size, err))) {
 		return st;
 	}
 	const struct rows rows = {copy_address((struct buffer_place){buffer, offset}),
@@ -470,8 +469,8 @@ kz_status kz_fill(kz_buffer *buffer, int64_t offset, int64_t size, const void *p
 {
 	error_scope(err);
 	kz_status st;
-	if ((st = buffer_check(buffer, offset, size, __func__, err))
-	    || (st = copy_check_pattern(pattern, pattern_size, __func__, err))) {
+	if ((st = buffer_check(buffer, offset, size, err))
+	    || (st = copy_check_pattern(pattern, pattern_size, err))) {
 		return st;
 	}
 	if (offset % pattern_size || size % pattern_size) {

@@ -184,10 +184,9 @@ kz_status kz_device_memory(kz_device *dev, int64_t *free_size, int64_t *total_si
 }
 
 /* The limits that kz_limit has; its numbers are the driver's. */
-static kz_status check_device_limit(const struct kz_device *dev, kz_limit limit,
-	const char *call, kz_error *err)
+static kz_status check_device_limit(const struct kz_device *dev, kz_limit limit, kz_error *err)
 {
-	kz_status st = object_check_as(dev, OBJECT_DEVICE, call, "dev", err);
+	kz_status st = object_check(dev, OBJECT_DEVICE, err);
 	if (!st && (unsigned)limit > KZ_LIMIT_PERSISTING_L2_CACHE_SIZE) {
 		st = error_set(err, KZ_INVALID, "expected a limit from 0 to %d, got %d",
 			(int)KZ_LIMIT_PERSISTING_L2_CACHE_SIZE, (int)limit);
@@ -202,7 +201,7 @@ kz_status kz_device_limit(int64_t *out, kz_device *dev, kz_limit limit, kz_error
 	size_t value = 0;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = check_device_limit(dev, limit, __func__, err))
+	    || (st = check_device_limit(dev, limit, err))
 	    || (st = device_enter(dev, &scope, err))) {
 		return st;
 	}
@@ -216,7 +215,7 @@ kz_status kz_device_set_limit(kz_device *dev, kz_limit limit, int64_t value, kz_
 {
 	error_scope(err);
 	struct device_scope scope;
-	kz_status st = check_device_limit(dev, limit, __func__, err);
+	kz_status st = check_device_limit(dev, limit, err);
 	if (!st && value < 0) {
 		st = error_set(err, KZ_INVALID, "expected a limit of at least 0, got %lld",
 			(long long)value);

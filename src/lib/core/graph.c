@@ -218,28 +218,28 @@ kz_status kz_graph_begin(kz_stream *stream, const kz_capture_options *options, k
 
 /* A stream that joined a capture does not end it. */
 static kz_status graph_check_origin(const struct capture *capture, const struct kz_stream *stream,
-	const char *call, kz_error *err)
+	kz_error *err)
 {
 	return capture->origin == stream ? KZ_OK : error_set(err, KZ_STATE,
-		"%s: the stream has joined the capture of another stream, which must end it", call);
+		"the stream has joined the capture of another stream, which must end it");
 }
 
 /* The capture that a stream began and that this thread can end; NULL: KZ_STATE, as the error
  * says. */
-static struct capture *graph_find_capture(const struct kz_stream *stream, const char *call,
+static struct capture *graph_find_capture(const struct kz_stream *stream,
 	kz_error *err)
 {
 	struct capture *capture = stream_capture(stream);
 	if (!capture) {
-		error_set(err, KZ_STATE, "%s: the stream is not captured", call);
+		error_set(err, KZ_STATE, "the stream is not captured");
 		return NULL;
 	}
-	if (graph_check_origin(capture, stream, call, err)) {
+	if (graph_check_origin(capture, stream, err)) {
 		return NULL;
 	}
 	if (!capture->is_relaxed && !pthread_equal(capture->thread, pthread_self())) {
-		error_set(err, KZ_STATE, "%s: another thread began the capture; this one could end "
-			"a relaxed capture, or abort it", call);
+		error_set(err, KZ_STATE, "another thread began the capture; this one could end "
+			"a relaxed capture, or abort it");
 		return NULL;
 	}
 	return capture;
@@ -275,7 +275,7 @@ kz_status kz_graph_end(kz_graph **out, kz_stream *stream, kz_error *err)
 	    || (st = object_check(stream, OBJECT_STREAM, err))) {
 		return st;
 	}
-	struct capture *capture = graph_find_capture(stream, __func__, err);
+	struct capture *capture = graph_find_capture(stream, err);
 	if (!capture) {
 		return KZ_STATE;
 	}
@@ -307,7 +307,7 @@ kz_status kz_graph_abort(kz_stream *stream, kz_error *err)
 	error_scope(err);
 	kz_status st = object_check(stream, OBJECT_STREAM, err);
 	struct capture *capture = st ? NULL : stream_capture(stream);
-	if (capture && !(st = graph_check_origin(capture, stream, __func__, err))) {
+	if (capture && !(st = graph_check_origin(capture, stream, err))) {
 		struct kz_device *dev = device_retain(capture->device);
 		stream_release_captured(capture_abort(capture));
 		device_release(dev);
@@ -348,17 +348,16 @@ static kz_status graph_check_twice(kz_nodes after, kz_error *err)
 	return st;
 }
 
-kz_status graph_check_after(const struct kz_graph *graph, kz_nodes after,
-	const char *call, kz_error *err)
+kz_status graph_check_after(const struct kz_graph *graph, kz_nodes after, kz_error *err)
 {
-	kz_status st = object_check_as(graph, OBJECT_GRAPH, call, "graph", err);
+	kz_status st = object_check(graph, OBJECT_GRAPH, err);
 	if (!st && after.count > 0 && !after.items) {
-		return error_set(err, KZ_INVALID, "%s: expected %zu nodes, got NULL", call,
+		return error_set(err, KZ_INVALID, "expected %zu nodes, got NULL",
 			after.count);
 	}
 	for (size_t i = 0; !st && i < after.count; i++) {
 		const struct kz_node *node = after.items[i];
-		st = object_check_as(node, OBJECT_NODE, call, "after", err);
+		st = object_check_as(node, OBJECT_NODE, "after", err);
 		if (!st && node->graph != graph) {
 			st = error_set(err, KZ_INVALID,
 				"expected nodes of the same graph, but '%s' is of "
@@ -613,9 +612,9 @@ static bool graph_exec_copy_nodes(struct kz_exec *exec, const struct node_list *
 	return ok;
 }
 
-kz_status graph_check_whole(const struct kz_graph *graph, const char *call, kz_error *err)
+kz_status graph_check_whole(const struct kz_graph *graph, kz_error *err)
 {
-	kz_status st = object_check_as(graph, OBJECT_GRAPH, call, "graph", err);
+	kz_status st = object_check(graph, OBJECT_GRAPH, err);
 	if (!st && graph->root != graph) {
 		st = error_set(err, KZ_INVALID,
 			"the body of a conditional node is launched with the graph "
@@ -636,7 +635,7 @@ kz_status kz_graph_instantiate(kz_exec **out, kz_graph *graph, kz_error *err)
 	struct device_scope scope;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-		|| (st = graph_check_whole(graph, __func__, err))
+		|| (st = graph_check_whole(graph, err))
 		|| (st = device_enter(graph->device, &scope, err))) {
 		return st;
 	}

@@ -51,8 +51,7 @@ struct kz_exec {
 /* graph.c */
 
 /* For nodes that others add. */
-kz_status graph_check_after(const struct kz_graph *graph, kz_nodes after,
-	const char *call, kz_error *err);
+kz_status graph_check_after(const struct kz_graph *graph, kz_nodes after, kz_error *err);
 /* The handles of `after`, from mem_alloc; NULL when memory runs out. */
 CUgraphNode *graph_handles(kz_nodes after);
 /* Count the memory of a node as used, hand the node to its graph and out; takes `node`, also on
@@ -62,7 +61,7 @@ kz_status graph_take_node(kz_node **out, struct kz_graph *graph, struct kz_node 
 /* What a node does, and with which memory; `to` has room for that. */
 void node_take_over(struct kz_node *to, const struct kz_node *from);
 /* Fail for a body, and for a graph that leaves memory behind. */
-kz_status graph_check_whole(const struct kz_graph *graph, const char *call, kz_error *err);
+kz_status graph_check_whole(const struct kz_graph *graph, kz_error *err);
 /* Fail unless a node of this graph can use the memory. */
 kz_status graph_check_memory(const struct kz_graph *graph, const struct memory *memory,
 	kz_error *err);
@@ -86,7 +85,7 @@ kz_status exec_capture(struct kz_exec *exec, struct kz_stream *stream, kz_error 
 
 /* Find a node of an executable graph by its name. */
 kz_status exec_find(struct kz_node **out, const struct kz_exec *exec, const char *name,
-	const char *call, kz_error *err);
+	kz_error *err);
 /* Count memory that a node is going to use, all or nothing; and once less what one no longer
  * uses. */
 kz_status exec_keep_memory(struct kz_exec *exec, struct memory *const *used, size_t count,

@@ -62,9 +62,9 @@ static kz_status node_adding_end(struct adding *adding, CUresult code, const cha
 }
 
 static kz_status graph_check_buffer(const struct kz_graph *graph, const struct kz_buffer *buffer,
-	int64_t offset, int64_t size, const char *call, kz_error *err)
+	int64_t offset, int64_t size, kz_error *err)
 {
-	kz_status st = buffer_check(buffer, offset, size, call, err);
+	kz_status st = buffer_check(buffer, offset, size, err);
 	return st ? st : graph_check_memory(graph, buffer->memory, err);
 }
 
@@ -91,10 +91,10 @@ static bool graph_is_pinned(const struct kz_graph *graph, const void *host)
 }
 
 static kz_status graph_check_place(const struct kz_graph *graph, const struct place *place,
-	int64_t size, const char *call, kz_error *err)
+	int64_t size, kz_error *err)
 {
 	if (place->buffer) {
-		return graph_check_buffer(graph, place->buffer, place->offset, size, call, err);
+		return graph_check_buffer(graph, place->buffer, place->offset, size, err);
 	}
 	if (size < 0 || !place->host) {
 		return error_set(err, KZ_INVALID, "expected %lld bytes of host memory, got %s",
@@ -108,13 +108,13 @@ static kz_status graph_check_place(const struct kz_graph *graph, const struct pl
 }
 
 static kz_status graph_add_copy(struct adding *adding, const struct place *to,
-	const struct place *from, int64_t size, const char *call, kz_error *err)
+	const struct place *from, int64_t size, kz_error *err)
 {
 	struct kz_graph *graph = adding->graph;
 	kz_status st;
-	if ((st = graph_check_after(graph, adding->nodes, call, err))
-	    || (st = graph_check_place(graph, to, size, call, err))
-	    || (st = graph_check_place(graph, from, size, call, err))) {
+	if ((st = graph_check_after(graph, adding->nodes, err))
+	    || (st = graph_check_place(graph, to, size, err))
+	    || (st = graph_check_place(graph, from, size, err))) {
 		return st;
 	}
 	if (size == 0) {
@@ -153,7 +153,7 @@ kz_status kz_graph_add_dtod(kz_node **out, kz_graph *graph, kz_nodes after, kz_b
 	    || (st = object_check(from, OBJECT_BUFFER, err))) {
 		return st;
 	}
-	return graph_add_copy(&adding, &target, &source, size, __func__, err);
+	return graph_add_copy(&adding, &target, &source, size, err);
 }
 
 kz_status kz_graph_add_htod(kz_node **out, kz_graph *graph, kz_nodes after, kz_buffer *to,
@@ -163,7 +163,7 @@ kz_status kz_graph_add_htod(kz_node **out, kz_graph *graph, kz_nodes after, kz_b
 	struct adding adding = {.out = out, .graph = graph, .nodes = after};
 	const struct place target = {to, offset, NULL}, source = {NULL, 0, (void *)from};
 	kz_status st = object_check(to, OBJECT_BUFFER, err);
-	return st ? st : graph_add_copy(&adding, &target, &source, size, __func__, err);
+	return st ? st : graph_add_copy(&adding, &target, &source, size, err);
 }
 
 kz_status kz_graph_add_dtoh(kz_node **out, kz_graph *graph, kz_nodes after, void *to, int64_t size,
@@ -173,15 +173,15 @@ kz_status kz_graph_add_dtoh(kz_node **out, kz_graph *graph, kz_nodes after, void
 	struct adding adding = {.out = out, .graph = graph, .nodes = after};
 	const struct place target = {NULL, 0, to}, source = {from, offset, NULL};
 	kz_status st = object_check(from, OBJECT_BUFFER, err);
-	return st ? st : graph_add_copy(&adding, &target, &source, size, __func__, err);
+	return st ? st : graph_add_copy(&adding, &target, &source, size, err);
 }
 
 /* Fills */
 
 static kz_status graph_check_pattern(int64_t offset, int64_t size, const void *pattern,
-	int64_t *pattern_size, const char *call, kz_error *err)
+	int64_t *pattern_size, kz_error *err)
 {
-	kz_status st = pointer_check_as(pattern, "a pattern", call, "pattern", err);
+	kz_status st = pointer_check(pattern, "a pattern", err);
 	if (st) {
 		return st;
 	}
@@ -209,9 +209,9 @@ kz_status kz_graph_add_fill(kz_node **out, kz_graph *graph, kz_nodes after, kz_b
 	struct adding adding = {.out = out, .graph = graph, .nodes = after};
 	uint32_t value = 0;
 	kz_status st;
-	if ((st = graph_check_after(graph, after, __func__, err))
-	    || (st = graph_check_buffer(graph, buffer, offset, size, __func__, err))
-	    || (st = graph_check_pattern(offset, size, pattern, &pattern_size, __func__, err))
+	if ((st = graph_check_after(graph, after, err))
+	    || (st = graph_check_buffer(graph, buffer, offset, size, err))
+	    || (st = graph_check_pattern(offset, size, pattern, &pattern_size, err))
 	    || (st = node_adding_begin(&adding, CU_GRAPH_NODE_TYPE_MEMSET, "fill", err))) {
 		return st;
 	}
@@ -289,7 +289,7 @@ kz_status kz_graph_add_host(kz_node **out, kz_graph *graph, kz_nodes after,
 	error_scope(err);
 	struct adding adding = {.out = out, .graph = graph, .nodes = after};
 	kz_status st;
-	if ((st = graph_check_after(graph, after, __func__, err))) {
+	if ((st = graph_check_after(graph, after, err))) {
 		return st;
 	}
 	if (!function || graph->root != graph) {
@@ -312,7 +312,7 @@ kz_status kz_graph_add_child(kz_node **out, kz_graph *graph, kz_nodes after, kz_
 	error_scope(err);
 	struct adding adding = {.out = out, .graph = graph, .nodes = after};
 	kz_status st;
-	if ((st = graph_check_after(graph, after, __func__, err))
+	if ((st = graph_check_after(graph, after, err))
 	    || (st = object_check(child, OBJECT_GRAPH, err))) {
 		return st;
 	}
@@ -374,7 +374,7 @@ kz_status kz_graph_add_alloc(kz_node **out, kz_buffer **buffer, kz_graph *graph,
 	struct adding adding = {.out = out, .graph = graph, .nodes = after};
 	kz_status st;
 	if ((st = out_check(buffer, sizeof(*buffer), __func__, err))
-	    || (st = graph_check_after(graph, after, __func__, err))) {
+	    || (st = graph_check_after(graph, after, err))) {
 		return st;
 	}
 	if (size < 1 || graph->root != graph) {
@@ -408,7 +408,7 @@ kz_status kz_graph_add_free(kz_node **out, kz_graph *graph, kz_nodes after, kz_b
 	error_scope(err);
 	struct adding adding = {.out = out, .graph = graph, .nodes = after};
 	kz_status st;
-	if ((st = graph_check_after(graph, after, __func__, err))
+	if ((st = graph_check_after(graph, after, err))
 	    || (st = object_check(buffer, OBJECT_BUFFER, err))) {
 		return st;
 	}
@@ -503,11 +503,11 @@ struct conditional {
 };
 
 static kz_status graph_add_conditional(struct kz_graph **bodies, struct adding *adding,
-	const struct conditional *what, const char *call, kz_error *err)
+	const struct conditional *what, kz_error *err)
 {
 	struct kz_graph *graph = adding->graph;
 	kz_status st;
-	if ((st = graph_check_after(graph, adding->nodes, call, err))) {
+	if ((st = graph_check_after(graph, adding->nodes, err))) {
 		return st;
 	}
 	struct condition *taken = graph_find_condition(graph->root, what->condition, err);
@@ -547,7 +547,7 @@ kz_status kz_graph_add_if(kz_node **out, kz_graph **then, kz_graph **otherwise, 
 	struct kz_graph *bodies[2] = {NULL, NULL};
 	kz_status st = out_check(then, sizeof(*then), __func__, err);
 	out_clear(otherwise, sizeof(*otherwise), __func__);
-	st = st ? st : graph_add_conditional(bodies, &adding, &what, __func__, err);
+	st = st ? st : graph_add_conditional(bodies, &adding, &what, err);
 	if (!st) {
 		*then = bodies[0];
 	}
@@ -564,7 +564,7 @@ kz_status kz_graph_add_while(kz_node **out, kz_graph **body, kz_graph *graph, kz
 	struct adding adding = {.out = out, .graph = graph, .nodes = after};
 	const struct conditional what = {condition, CU_GRAPH_COND_TYPE_WHILE, "while", 1};
 	kz_status st = out_check(body, sizeof(*body), __func__, err);
-	return st ? st : graph_add_conditional(body, &adding, &what, __func__, err);
+	return st ? st : graph_add_conditional(body, &adding, &what, err);
 }
 
 kz_status kz_graph_add_switch(kz_node **out, kz_graph **bodies, int64_t count, kz_graph *graph,
@@ -579,5 +579,5 @@ kz_status kz_graph_add_switch(kz_node **out, kz_graph **bodies, int64_t count, k
 	const struct conditional what = {condition, CU_GRAPH_COND_TYPE_SWITCH, "switch",
 		(unsigned)count};
 	kz_status st = out_check(bodies, (size_t)count * sizeof(*bodies), __func__, err);
-	return st ? st : graph_add_conditional(bodies, &adding, &what, __func__, err);
+	return st ? st : graph_add_conditional(bodies, &adding, &what, err);
 }

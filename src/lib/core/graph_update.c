@@ -13,11 +13,11 @@
 #include "lib/core/graph.h"
 
 kz_status exec_find(struct kz_node **out, const struct kz_exec *exec, const char *name,
-	const char *call, kz_error *err)
+	kz_error *err)
 {
 	kz_status st;
-	if ((st = object_check_as(exec, OBJECT_EXEC, call, "exec", err))
-	    || (st = pointer_check_as(name, "the name of a node", call, "name", err))) {
+	if ((st = object_check(exec, OBJECT_EXEC, err))
+	    || (st = pointer_check(name, "the name of a node", err))) {
 		return st;
 	}
 	*out = map_get(&exec->nodes.names, name);
@@ -186,11 +186,11 @@ static kz_status exec_refuse_update(CUresult code, CUgraphExecUpdateResult why, 
 }
 
 static kz_status exec_check_update(const struct kz_exec *exec, const struct kz_graph *graph,
-	const char *call, kz_error *err)
+	kz_error *err)
 {
 	kz_status st;
-	if ((st = object_check_as(exec, OBJECT_EXEC, call, "exec", err))
-	    || (st = graph_check_whole(graph, call, err))) {
+	if ((st = object_check(exec, OBJECT_EXEC, err))
+	    || (st = graph_check_whole(graph, err))) {
 		return st;
 	}
 	if (graph->device != exec->device) {
@@ -210,7 +210,7 @@ kz_status kz_exec_update(kz_exec *exec, kz_graph *graph, kz_error *err)
 	struct uses uses = {0};
 	CUgraph copy = NULL;
 	kz_status st;
-	if ((st = exec_check_update(exec, graph, __func__, err))
+	if ((st = exec_check_update(exec, graph, err))
 	    || (st = device_enter(exec->device, &scope, err))) {
 		return st;
 	}

@@ -196,7 +196,7 @@ static kz_status growable_check_size(int64_t size, int64_t capacity, kz_error *e
 		(long long)capacity, plural(capacity), (long long)size);
 }
 
-kz_status growable_resize(struct kz_buffer *buffer, int64_t size, const char *call, int refs,
+kz_status growable_resize(struct kz_buffer *buffer, int64_t size, int refs,
 	kz_error *err)
 {
 	struct growable *growable = growable_of(buffer);
@@ -205,21 +205,20 @@ kz_status growable_resize(struct kz_buffer *buffer, int64_t size, const char *ca
 	bool shrinks = size < buffer->size;
 	kz_status st;
 	if (!growable) {
-		return error_set(err, KZ_INVALID, "%s: expected memory of "
-			"kz_buffer_create_growable or kz_array_create_growable, and no view of it",
-			call);
+		return error_set(err, KZ_INVALID, "expected memory of "
+			"kz_buffer_create_growable or kz_array_create_growable, and no view of it");
 	}
 	if ((st = growable_check_size(size, growable->capacity, err))
-	    || (shrinks && (st = memory_check_capture(memory, call, err)))) {
+	    || (shrinks && (st = memory_check_capture(memory, err)))) {
 		return st;
 	}
 	/* A shrinking buffer takes memory from nobody else, and from no graph that is being
 	 * captured. */
 	const int others = refs + atomic_load(&buffer->refs) + atomic_load(&memory->refs) - 3;
 	if (shrinks && others != 0) {
-		return error_set(err, KZ_STATE, "%s: cannot give memory back that %d other%s "
+		return error_set(err, KZ_STATE, "cannot give memory back that %d other%s "
 			"refer%s to: release views, arrays, prepared launches and graphs over it "
-			"first", call, others, plural(others), others == 1 ? "s" : "");
+			"first", others, plural(others), others == 1 ? "s" : "");
 	}
 	if ((st = device_enter(memory->device, &scope, err))) {
 		return st;
@@ -242,7 +241,7 @@ kz_status kz_buffer_resize(kz_buffer *buffer, int64_t size, kz_error *err)
 {
 	error_scope(err);
 	kz_status st = object_check(buffer, OBJECT_BUFFER, err);
-	return st ? st : growable_resize(buffer, size, __func__, 1, err);
+	return st ? st : growable_resize(buffer, size, 1, err);
 }
 
 int64_t kz_buffer_capacity(const kz_buffer *buffer)
@@ -346,7 +345,7 @@ kz_status growable_create(struct kz_buffer **out, struct kz_device *dev, int64_t
 		return st;
 	}
 	struct kz_buffer *buffer = memory_whole(memory);
-	if ((st = growable_resize(buffer, size, "kz_buffer_create_growable", 1, err))) {
+	if ((st = growable_resize(buffer, size, 1, err))) {
 		buffer_release(buffer);
 		return st;
 	}

@@ -10,7 +10,7 @@ kz_status growable_create(struct kz_buffer **out, struct kz_device *dev, int64_t
 	int64_t capacity, const struct memory_wish *wish, kz_error *err);
 /* kz_buffer_resize for `call`; `refs` is how many references the object has that the caller knows
  * the buffer by: it shrinks for the only one. */
-kz_status growable_resize(struct kz_buffer *buffer, int64_t size, const char *call, int refs,
+kz_status growable_resize(struct kz_buffer *buffer, int64_t size, int refs,
 	kz_error *err);
 
 #endif

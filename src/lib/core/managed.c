@@ -126,9 +126,9 @@ void *kz_buffer_host(const kz_buffer *buffer)
 
 /* Check that memory is managed, and give the driver's name of the place. */
 static kz_status managed_place(CUmemLocation *out, const struct kz_buffer *buffer,
-	const struct kz_device *place, const char *call, kz_error *err)
+	const struct kz_device *place, kz_error *err)
 {
-	kz_status st = object_check_as(buffer, OBJECT_BUFFER, call, "buffer", err);
+	kz_status st = object_check(buffer, OBJECT_BUFFER, err);
 	if (st) {
 		return st;
 	}
@@ -151,7 +151,7 @@ kz_status kz_managed_advise(kz_buffer *buffer, kz_advice advice, kz_device *plac
 	error_scope(err);
 	CUmemLocation where;
 	struct device_scope scope;
-	kz_status st = managed_place(&where, buffer, place, __func__, err);
+	kz_status st = managed_place(&where, buffer, place, err);
 	if (!st && (advice < KZ_READ_MOSTLY || advice > KZ_NOT_ACCESSED_BY)) {
 		st = error_set(err, KZ_INVALID, "expected a kz_advice from %d to %d, got %d",
 			KZ_READ_MOSTLY, KZ_NOT_ACCESSED_BY, (int)advice);
@@ -174,7 +174,7 @@ kz_status kz_managed_prefetch(kz_buffer *buffer, kz_device *place, kz_stream *st
 	CUmemLocation where;
 	struct device_scope scope;
 	kz_status st;
-	if ((st = managed_place(&where, buffer, place, __func__, err))
+	if ((st = managed_place(&where, buffer, place, err))
 	    || (st = stream_pick(&stream, buffer->memory->device, stream, err))
 	    || buffer->size == 0) {
 		return st;
@@ -197,7 +197,7 @@ kz_status kz_managed_attach(kz_buffer *buffer, kz_attach attach, kz_stream *stre
 	error_scope(err);
 	CUmemLocation where;
 	struct device_scope scope;
-	kz_status st = managed_place(&where, buffer, NULL, __func__, err);
+	kz_status st = managed_place(&where, buffer, NULL, err);
 	if (!st && attach != KZ_ATTACH_GLOBAL && attach != KZ_ATTACH_HOST
 	    && attach != KZ_ATTACH_SINGLE) {
 		st = error_set(err, KZ_INVALID, "expected a kz_attach, %d, %d or %d, got %d",

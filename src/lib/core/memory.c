@@ -280,14 +280,14 @@ static void memory_drop(void *memory)
 
 const struct use_kind memory_kind = {memory_keep, memory_drop, true};
 
-kz_status memory_refuse(const struct memory *memory, const char *call, kz_error *err)
+kz_status memory_refuse(const struct memory *memory, kz_error *err)
 {
 	if (atomic_load(&memory->captures) > 0) {
-		return error_set(err, KZ_STATE, "%s: a graph that is being captured uses this "
-			"memory; end the capture and launch the graph first", call);
+		return error_set(err, KZ_STATE, "a graph that is being captured uses this "
+			"memory; end the capture and launch the graph first");
 	}
 	const struct kz_stream *stream = &memory->device->stream;
-	return stream_capture(stream) ? capture_refuse_stream(stream, call, err) : KZ_OK;
+	return stream_capture(stream) ? capture_refuse_stream(stream, err) : KZ_OK;
 }
 
 static kz_status memory_use_captured(struct memory *memory, struct kz_stream *stream,
@@ -587,10 +587,9 @@ kz_status kz_buffer_wrap(kz_buffer **out, kz_device *dev, uint64_t address, int6
 	return buffer_hold(out, KZ_OK);
 }
 
-kz_status buffer_check(const struct kz_buffer *buffer, int64_t offset, int64_t size,
-	const char *call, kz_error *err)
+kz_status buffer_check(const struct kz_buffer *buffer, int64_t offset, int64_t size, kz_error *err)
 {
-	kz_status st = object_check_as(buffer, OBJECT_BUFFER, call, "buffer", err);
+	kz_status st = object_check(buffer, OBJECT_BUFFER, err);
 	if (st) {
 		return st;
 	}
@@ -610,7 +609,7 @@ kz_status kz_buffer_view(kz_buffer **out, kz_buffer *buffer, int64_t offset, int
 	error_scope(err);
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = buffer_check(buffer, offset, size, __func__, err))) {
+	    || (st = buffer_check(buffer, offset, size, err))) {
 		return st;
 	}
 	struct memory *memory = memory_retain(buffer->memory);

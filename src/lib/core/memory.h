@@ -116,8 +116,7 @@ static inline kz_status buffer_hold(struct kz_buffer *const *out, kz_status st)
 	return st;
 }
 /* Check that a range lies in a buffer, which may be NULL. */
-kz_status buffer_check(const struct kz_buffer *buffer, int64_t offset, int64_t size,
-	const char *call, kz_error *err);
+kz_status buffer_check(const struct kz_buffer *buffer, int64_t offset, int64_t size, kz_error *err);
 
 kz_status memory_use_after(struct memory *memory, struct kz_stream *stream, kz_error *err);
 
@@ -144,13 +143,13 @@ static inline kz_status memory_used(struct memory *memory, struct kz_stream *str
 }
 
 /* Fail if `call`, which waits for the memory, would wait for a graph that is being captured. */
-kz_status memory_refuse(const struct memory *memory, const char *call, kz_error *err);
+kz_status memory_refuse(const struct memory *memory, kz_error *err);
 
-static inline kz_status memory_check_capture(const struct memory *memory, const char *call,
+static inline kz_status memory_check_capture(const struct memory *memory,
 	kz_error *err)
 {
 	return likely(atomic_load_explicit(&memory->device->captures, memory_order_relaxed) == 0)
-		? KZ_OK : memory_refuse(memory, call, err);
+		? KZ_OK : memory_refuse(memory, err);
 }
 
 /* The stream in which the memory is at rest soonest: its last user, else the default stream.  If
@@ -176,7 +175,7 @@ struct copy_pass {
 /* Enter the context of a stream, and let the stream wait for the last uses of two pieces of memory.
  * Either may be NULL, or of another device of the same driver; `call` cannot be captured then. */
 kz_status copy_begin(struct copy_pass *pass, struct memory *to, struct memory *from,
-	struct kz_stream *stream, const char *call, kz_error *err);
+	struct kz_stream *stream, kz_error *err);
 /* After the driver's call, of which `st` came: returns `st`, or what went wrong here. */
 kz_status copy_end(struct copy_pass *pass, kz_status st, kz_error *err);
 /* Copy between buffers of one driver in a stream of the target's device.  All was checked, and
@@ -186,7 +185,7 @@ struct buffer_place {
 	int64_t offset;
 };
 kz_status buffer_copy(struct buffer_place to, struct buffer_place from, int64_t size,
-	struct kz_stream *stream, const char *call, kz_error *err);
+	struct kz_stream *stream, kz_error *err);
 
 /* What a fill repeats: some bytes. */
 struct pattern {

@@ -62,19 +62,17 @@ const char *object_describe(char *text, size_t size, const void *object)
 	return text;
 }
 
-kz_status argument_refuse(const char *call, const char *argument, const char *what,
-	const char *found, kz_error *err)
+kz_status argument_refuse(const char *argument, const char *what, const char *found, kz_error *err)
 {
-	const char *prefix = !call || strncmp(call, "kz_", 3) == 0 ? "" : "kz_";
-	return error_set(err, KZ_INVALID, "%s%s%sargument '%s': expected %s, got %s", prefix,
-		call ? call : "", call ? ": " : "", argument, what, found);
+	return error_set(err, KZ_INVALID, "argument '%s': expected %s, got %s", argument, what,
+		found);
 }
 
-kz_status object_refuse(const void *object, enum object_kind kind, const char *call,
+kz_status object_refuse(const void *object, enum object_kind kind,
 	const char *argument, kz_error *err)
 {
 	char found[80];
-	return argument_refuse(call, argument, object_kind_name((uint32_t)kind),
+	return argument_refuse(argument, object_kind_name((uint32_t)kind),
 		object_describe(found, sizeof(found), object), err);
 }
 

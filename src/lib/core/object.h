@@ -62,27 +62,27 @@ const char *object_kind_name(uint32_t kind);
 const char *object_kind(uint32_t tag);
 /* "an array that was released": what a handle that object_is refuses points to. */
 const char *object_describe(char *text, size_t size, const void *object);
-/* Fail because a handle that a public function got is not of this kind.  `call` is the function's
- * name, with or without its prefix, `argument` the parameter's. */
-kz_status object_refuse(const void *object, enum object_kind kind, const char *call,
+/* Fail because a handle that a public function got as `argument` is not of this kind.  Its
+ * error_scope names the function. */
+kz_status object_refuse(const void *object, enum object_kind kind,
 	const char *argument, kz_error *err);
-/* Fail with "kz_add: argument 'out': expected WHAT, got FOUND". */
-kz_status argument_refuse(const char *call, const char *argument, const char *what,
+/* Fail with "argument 'out': expected WHAT, got FOUND". */
+kz_status argument_refuse(const char *argument, const char *what,
 	const char *found, kz_error *err);
 
-/* A handle that a caller passed to `call` as `argument`. */
-static inline kz_status object_check_as(const void *object, enum object_kind kind, const char *call,
+/* A handle that a caller passed as `argument`. */
+static inline kz_status object_check_as(const void *object, enum object_kind kind,
 	const char *argument, kz_error *err)
 {
 	if (likely(object_is(object, kind))) {
 		return KZ_OK;
 	}
-	(void)object_refuse(object, kind, call, argument, err);
+	(void)object_refuse(object, kind, argument, err);
 	return KZ_INVALID;
 }
 
-/* The same in a public function, for its parameter of the variable's name. */
-#define object_check(object, kind, err) object_check_as(object, kind, __func__, #object, err)
+/* The same for a parameter of the variable's name. */
+#define object_check(object, kind, err) object_check_as(object, kind, #object, err)
 
 /* leaks.c keeps a list of handles while leaks_on: see there. */
 extern atomic_bool leaks_on;
@@ -159,17 +159,17 @@ static inline bool refs_lower(atomic_int *count)
 }
 
 /* Any other pointer that a caller passed. */
-static inline kz_status pointer_check_as(const void *pointer, const char *what, const char *call,
+static inline kz_status pointer_check_as(const void *pointer, const char *what,
 	const char *argument, kz_error *err)
 {
 	if (likely(pointer)) {
 		return KZ_OK;
 	}
-	(void)argument_refuse(call, argument, what, "NULL", err);
+	(void)argument_refuse(argument, what, "NULL", err);
 	return KZ_INVALID;
 }
 
-#define pointer_check(pointer, what, err) pointer_check_as(pointer, what, __func__, #pointer, err)
+#define pointer_check(pointer, what, err) pointer_check_as(pointer, what, #pointer, err)
 
 /* Fail because a public struct, "kz_launch_options", does not have the size that its macro sets. */
 kz_status struct_refuse(const char *name, size_t size, size_t expected, kz_error *err);

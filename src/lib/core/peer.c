@@ -27,11 +27,11 @@ kz_status kz_device_can_access_peer(int *out, kz_device *dev, kz_device *peer, k
 }
 
 static kz_status peer_check(const struct kz_device *dev, const struct kz_device *peer,
-	const char *call, kz_error *err)
+	kz_error *err)
 {
 	kz_status st;
-	if ((st = object_check_as(dev, OBJECT_DEVICE, call, "dev", err))
-	    || (st = object_check_as(peer, OBJECT_DEVICE, call, "peer", err))) {
+	if ((st = object_check(dev, OBJECT_DEVICE, err))
+	    || (st = object_check(peer, OBJECT_DEVICE, err))) {
 		return st;
 	}
 	if (dev == peer) {
@@ -64,7 +64,7 @@ kz_status kz_device_enable_peer_access(kz_device *dev, kz_device *peer, kz_error
 	error_scope(err);
 	struct device_scope scope;
 	kz_status st;
-	if ((st = peer_check(dev, peer, __func__, err)) || (st = device_check_loss(peer, err))
+	if ((st = peer_check(dev, peer, err)) || (st = device_check_loss(peer, err))
 	    || (st = device_enter(dev, &scope, err))) {
 		return st;
 	}
@@ -87,7 +87,7 @@ kz_status kz_device_disable_peer_access(kz_device *dev, kz_device *peer, kz_erro
 	error_scope(err);
 	struct device_scope scope;
 	kz_status st;
-	if ((st = peer_check(dev, peer, __func__, err)) || (st = device_check_loss(peer, err))
+	if ((st = peer_check(dev, peer, err)) || (st = device_check_loss(peer, err))
 	    || (st = device_enter(dev, &scope, err))) {
 		return st;
 	}

@@ -51,9 +51,9 @@ void kz_device_reset_peaks(kz_device *dev)
 
 /* Settings */
 
-static kz_status pool_check_bytes(kz_device *dev, int64_t size, const char *call, kz_error *err)
+static kz_status pool_check_bytes(kz_device *dev, int64_t size, kz_error *err)
 {
-	kz_status st = object_check_as(dev, OBJECT_DEVICE, call, "dev", err);
+	kz_status st = object_check(dev, OBJECT_DEVICE, err);
 	if (!st && size < 0) {
 		st = error_set(err, KZ_INVALID,
 			"expected a number of bytes of at least 0, got %lld",
@@ -67,7 +67,7 @@ kz_status kz_device_trim(kz_device *dev, int64_t keep, kz_error *err)
 	error_scope(err);
 	struct device_scope scope;
 	kz_status st;
-	if ((st = pool_check_bytes(dev, keep, __func__, err)) || (st = device_enter(dev, &scope,
+	if ((st = pool_check_bytes(dev, keep, err)) || (st = device_enter(dev, &scope,
 		err))) {
 		return st;
 	}
@@ -89,7 +89,7 @@ kz_status kz_device_trim(kz_device *dev, int64_t keep, kz_error *err)
 kz_status kz_device_limit_memory(kz_device *dev, int64_t size, kz_error *err)
 {
 	error_scope(err);
-	kz_status st = pool_check_bytes(dev, size, __func__, err);
+	kz_status st = pool_check_bytes(dev, size, err);
 	if (!st) {
 		struct mempool *pool = &dev->pools[MEMPOOL_DEVICE];
 		pthread_mutex_lock(&pool->lock);

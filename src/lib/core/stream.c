@@ -290,11 +290,11 @@ void *kz_stream_handle(const kz_stream *stream)
 	return object_is(stream, OBJECT_STREAM) ? stream->handle : NULL;
 }
 
-static kz_status stream_check_capture(const struct kz_stream *stream, const char *call,
+static kz_status stream_check_capture(const struct kz_stream *stream,
 	kz_error *err)
 {
-	kz_status st = object_check_as(stream, OBJECT_STREAM, call, "stream", err);
-	return st ? st : stream_check_free(stream, call, err);
+	kz_status st = object_check(stream, OBJECT_STREAM, err);
+	return st ? st : stream_check_free(stream, err);
 }
 
 /* The end of a call: what the driver answered, and the caller's context back. */
@@ -330,7 +330,7 @@ kz_status kz_stream_synchronize(kz_stream *stream, kz_error *err)
 	error_scope(err);
 	struct device_scope scope;
 	kz_status st;
-	if ((st = stream_check_capture(stream, __func__, err))
+	if ((st = stream_check_capture(stream, err))
 	    || (st = device_enter(stream->device, &scope, err))) {
 		return st;
 	}
@@ -363,7 +363,7 @@ kz_status kz_stream_query(kz_stream *stream, kz_error *err)
 	error_scope(err);
 	struct device_scope scope;
 	kz_status st;
-	if ((st = stream_check_capture(stream, __func__, err))
+	if ((st = stream_check_capture(stream, err))
 	    || (st = device_enter(stream->device, &scope, err))) {
 		return st;
 	}
@@ -624,12 +624,12 @@ void kz_event_release(kz_event *event)
 }
 
 /* For calls that ask an event about work that was done. */
-static kz_status stream_check_event(const struct kz_event *event, const char *call, kz_error *err)
+static kz_status stream_check_event(const struct kz_event *event, kz_error *err)
 {
-	kz_status st = object_check_as(event, OBJECT_EVENT, call, "event", err);
+	kz_status st = object_check(event, OBJECT_EVENT, err);
 	return !st && atomic_load(&event->capture)
-		? error_set(err, KZ_STATE, "%s: the event was recorded in a capture, so it marks "
-			"no work that was done", call) : st;
+		? error_set(err, KZ_STATE, "the event was recorded in a capture, so it marks "
+			"no work that was done") : st;
 }
 
 kz_status kz_event_record(kz_event *event, kz_stream *stream, kz_error *err)
@@ -657,7 +657,7 @@ kz_status kz_event_synchronize(kz_event *event, kz_error *err)
 	error_scope(err);
 	struct device_scope scope;
 	kz_status st;
-	if ((st = stream_check_event(event, __func__, err))
+	if ((st = stream_check_event(event, err))
 	    || (st = device_enter(event->device, &scope, err))) {
 		return st;
 	}
@@ -673,7 +673,7 @@ kz_status kz_event_query(kz_event *event, kz_error *err)
 	error_scope(err);
 	struct device_scope scope;
 	kz_status st;
-	if ((st = stream_check_event(event, __func__, err))
+	if ((st = stream_check_event(event, err))
 	    || (st = device_enter(event->device, &scope, err))) {
 		return st;
 	}
@@ -681,14 +681,13 @@ kz_status kz_event_query(kz_event *event, kz_error *err)
 	return stream_finish_query(event->device, &scope, code, "cuEventQuery", err);
 }
 
-static kz_status stream_check_pair(const kz_event *start, const kz_event *stop,
-	const char *call, kz_error *err)
+static kz_status stream_check_pair(const kz_event *start, const kz_event *stop, kz_error *err)
 {
 	kz_status st;
-	if ((st = pointer_check_as(start, "a start event", call, "start", err))
-	    || (st = object_check_as(start, OBJECT_EVENT, call, "start", err))
-	    || (st = pointer_check_as(stop, "a stop event", call, "stop", err))
-	    || (st = object_check_as(stop, OBJECT_EVENT, call, "stop", err))) {
+	if ((st = pointer_check(start, "a start event", err))
+	    || (st = object_check(start, OBJECT_EVENT, err))
+	    || (st = pointer_check(stop, "a stop event", err))
+	    || (st = object_check(stop, OBJECT_EVENT, err))) {
 		return st;
 	}
 	if (start->device != stop->device) {
@@ -714,7 +713,7 @@ kz_status kz_event_elapsed_ms(double *out, kz_event *start, kz_event *stop, kz_e
 	float ms = 0;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = stream_check_pair(start, stop, __func__, err))
+	    || (st = stream_check_pair(start, stop, err))
 	    || (st = device_enter(start->device, &scope, err))) {
 		return st;
 	}

@@ -33,13 +33,13 @@ CUresult stream_wait_all(struct kz_device *dev);
 /* capture.c */
 
 /* Fail because a stream is captured, which `call` cannot be. */
-kz_status capture_refuse_stream(const struct kz_stream *stream, const char *call, kz_error *err);
+kz_status capture_refuse_stream(const struct kz_stream *stream, kz_error *err);
 
 /* Fail if it is. */
-static inline kz_status stream_check_free(const struct kz_stream *stream, const char *call,
+static inline kz_status stream_check_free(const struct kz_stream *stream,
 	kz_error *err)
 {
-	return likely(!stream_capture(stream)) ? KZ_OK : capture_refuse_stream(stream, call, err);
+	return likely(!stream_capture(stream)) ? KZ_OK : capture_refuse_stream(stream, err);
 }
 
 /* stream_order.c */

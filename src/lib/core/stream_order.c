@@ -108,7 +108,7 @@ kz_status stream_pick(struct kz_stream **out, struct kz_device *dev, struct kz_s
 	if (likely(object_is(*out, OBJECT_STREAM) && (*out)->device == dev)) {
 		return KZ_OK;
 	}
-	kz_status st = object_check_as(*out, OBJECT_STREAM, NULL, "stream", err);
+	kz_status st = object_check_as(*out, OBJECT_STREAM, "stream", err);
 	return st ? st : error_set(err, KZ_INVALID, "expected a stream of %s, got one of %s",
 		dev->name, (*out)->device->name);
 }

@@ -54,7 +54,7 @@ static kz_status value_order(struct memory *memory, struct kz_stream *stream, kz
 	return st;
 }
 
-static kz_status value_run(const struct value_op *op, struct kz_stream *stream, const char *call,
+static kz_status value_run(const struct value_op *op, struct kz_stream *stream,
 	kz_error *err)
 {
 	static const char *const names[] = {"cuStreamWaitValue32", "cuStreamWaitValue64",
@@ -63,8 +63,8 @@ static kz_status value_run(const struct value_op *op, struct kz_stream *stream, 
 	struct kz_buffer *buffer = op->buffer;
 	struct device_scope scope;
 	kz_status st;
-	if ((st = object_check_as(buffer, OBJECT_BUFFER, call, "buffer", err))
-	    || (st = buffer_check(buffer, op->offset, size, call, err))
+	if ((st = object_check(buffer, OBJECT_BUFFER, err))
+	    || (st = buffer_check(buffer, op->offset, size, err))
 	    || (st = stream_pick(&stream, buffer->memory->device, stream, err))) {
 		return st;
 	}
@@ -86,7 +86,7 @@ static kz_status value_run(const struct value_op *op, struct kz_stream *stream, 
 }
 
 /* The flags of a wait are its condition. */
-static kz_status value_wait(const struct value_op *op, struct kz_stream *stream, const char *call,
+static kz_status value_wait(const struct value_op *op, struct kz_stream *stream,
 	kz_error *err)
 {
 	_Static_assert((int)KZ_WAIT_GEQ == CU_STREAM_WAIT_VALUE_GEQ
@@ -96,7 +96,7 @@ static kz_status value_wait(const struct value_op *op, struct kz_stream *stream,
 	if (op->flags > KZ_WAIT_NOR) {
 		return error_set(err, KZ_INVALID, "%d is not a kz_wait_condition", (int)op->flags);
 	}
-	return value_run(op, stream, call, err);
+	return value_run(op, stream, err);
 }
 
 kz_status kz_stream_wait_value32(kz_stream *stream, kz_buffer *buffer, int64_t offset,
@@ -104,7 +104,7 @@ kz_status kz_stream_wait_value32(kz_stream *stream, kz_buffer *buffer, int64_t o
 {
 	error_scope(err);
 	const struct value_op op = {WAIT_32, buffer, offset, value, (unsigned)condition};
-	return value_wait(&op, stream, __func__, err);
+	return value_wait(&op, stream, err);
 }
 
 kz_status kz_stream_wait_value64(kz_stream *stream, kz_buffer *buffer, int64_t offset,
@@ -112,7 +112,7 @@ kz_status kz_stream_wait_value64(kz_stream *stream, kz_buffer *buffer, int64_t o
 {
 	error_scope(err);
 	const struct value_op op = {WAIT_64, buffer, offset, value, (unsigned)condition};
-	return value_wait(&op, stream, __func__, err);
+	return value_wait(&op, stream, err);
 }
 
 kz_status kz_stream_write_value32(kz_stream *stream, kz_buffer *buffer, int64_t offset,
@@ -120,7 +120,7 @@ kz_status kz_stream_write_value32(kz_stream *stream, kz_buffer *buffer, int64_t 
 {
 	error_scope(err);
 	const struct value_op op = {WRITE_32, buffer, offset, value, CU_STREAM_WRITE_VALUE_DEFAULT};
-	return value_run(&op, stream, __func__, err);
+	return value_run(&op, stream, err);
 }
 
 kz_status kz_stream_write_value64(kz_stream *stream, kz_buffer *buffer, int64_t offset,
@@ -128,5 +128,5 @@ kz_status kz_stream_write_value64(kz_stream *stream, kz_buffer *buffer, int64_t 
 {
 	error_scope(err);
 	const struct value_op op = {WRITE_64, buffer, offset, value, CU_STREAM_WRITE_VALUE_DEFAULT};
-	return value_run(&op, stream, __func__, err);
+	return value_run(&op, stream, err);
 }

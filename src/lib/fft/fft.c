@@ -103,7 +103,7 @@ static kz_status fft_check_into(const struct fft_call *call, kz_error *err)
 		return KZ_OK;
 	}
 	if (!object_is(into, OBJECT_ARRAY)) {
-		return object_refuse(into, OBJECT_ARRAY, call->name, "into", err);
+		return object_refuse(into, OBJECT_ARRAY, "into", err);
 	}
 	if (array_device(into) != array_device(call->array)) {
 		return error_set(err, KZ_INVALID, "%s: the array is on %s, into on %s", call->name,
@@ -149,7 +149,7 @@ static kz_status fft_call_init(struct fft_call *call, kz_array *array, kz_axes a
 	static const kz_fft_options defaults = KZ_FFT_OPTIONS_INIT;
 	const kz_fft_options *options = given ? given : &defaults;
 	kz_status st;
-	if ((st = object_check_as(array, OBJECT_ARRAY, call->name, "array", err))
+	if ((st = object_check(array, OBJECT_ARRAY, err))
 	    || (st = fft_check_options(options, err))
 	    || (st = axes_resolve(&axes, NULL, &array->shape, err))
 	    || (st = stream_pick(&call->stream, array_device(array), options->stream, err))) {

@@ -69,7 +69,7 @@ static kz_status convolve_choose(struct convolution *job, kz_convolve_mode mode,
 static kz_status convolve_check(struct convolution *job, const struct kz_array *array,
 	const char *name, kz_error *err)
 {
-	kz_status st = object_check_as(array, OBJECT_ARRAY, job->name, name, err);
+	kz_status st = object_check_as(array, OBJECT_ARRAY, name, err);
 	if (st) {
 		return st;
 	}

@@ -21,8 +21,7 @@ static kz_status order_shift(kz_array **out, kz_array *array, kz_axes axes, bool
 	kz_dtype dtype;
 	kz_status st;
 	out_clear(out, sizeof(*out), is_inverse ? "ifftshift" : "fftshift");
-	if ((st = object_check_as(array, OBJECT_ARRAY, is_inverse ? "ifftshift" : "fftshift",
-		"array", err))
+	if ((st = object_check(array, OBJECT_ARRAY, err))
 	    || (st = elementwise_options(&how, &dtype, options, err))
 	    || (st = axes_resolve(&axes, NULL, &array->shape, err))) {
 		return st;
@@ -78,7 +77,7 @@ static kz_status order_frequencies(kz_array **out, kz_device *dev, const struct 
 	struct kz_array *numbers = NULL, *rolled = NULL;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), f->call, err))
-	    || (st = object_check_as(dev, OBJECT_DEVICE, f->call, "dev", err))) {
+	    || (st = object_check(dev, OBJECT_DEVICE, err))) {
 		return st;
 	}
 	if (f->length < 1 || f->spacing == 0) {

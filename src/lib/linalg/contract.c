@@ -42,7 +42,7 @@ kz_status contract_begin(struct contract_how *how, const char *name, kz_array **
 	}
 	kz_dtype common = 0;
 	for (int64_t i = 0; i < operands.count; i++) {
-		if ((st = object_check_as(items[i], OBJECT_ARRAY, name, i ? "b" : "a", err))
+		if ((st = object_check_as(items[i], OBJECT_ARRAY, i ? "b" : "a", err))
 		    || (st = array_same_device(name, items[0], items[i], err))) {
 			return st;
 		}

@@ -62,7 +62,7 @@ kz_status lapack_begin(struct lapack *call, const char *name, kz_array *const *o
 	kz_status st = KZ_OK;
 	*call = (struct lapack){.name = name};
 	for (int i = 0; !st && i < count; i++) {
-		st = object_check_as(operands[i], OBJECT_ARRAY, name, i ? "b" : "array", err);
+		st = object_check_as(operands[i], OBJECT_ARRAY, i ? "b" : "array", err);
 		st = st ? st : array_same_device(name, operands[0], operands[i], err);
 	}
 	if (st || (st = elementwise_options(&how, &call->wanted, options, err))) {

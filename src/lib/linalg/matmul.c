@@ -346,8 +346,8 @@ static kz_status matmul_check_operands(const struct kz_array *a, const struct kz
 	kz_dtype *dtype, kz_error *err)
 {
 	kz_status st;
-	if ((st = object_check_as(a, OBJECT_ARRAY, "matmul", "a", err))
-	    || (st = object_check_as(b, OBJECT_ARRAY, "matmul", "b", err))
+	if ((st = object_check(a, OBJECT_ARRAY, err))
+	    || (st = object_check(b, OBJECT_ARRAY, err))
 	    || (st = array_same_device("matmul", a, b, err))) {
 		return st;
 	}
@@ -498,8 +498,8 @@ static kz_status matmul_combine(kz_array *c, const kz_array *product, const kz_a
 	struct elementwise how = {.into = c, .stream = stream};
 	expr_init(&expr);
 	int sum[2], term[2];
-	if (expr_check_arg(alpha, "kz_gemm", "argument 'alpha'", err)
-	    || (beta && expr_check_arg(beta, "kz_gemm", "argument 'beta'", err))) {
+	if (expr_check_arg(alpha, "argument 'alpha'", err)
+	    || (beta && expr_check_arg(beta, "argument 'beta'", err))) {
 		return KZ_INVALID;
 	}
 	if ((term[0] = expr_arg(&expr, alpha, 2, err)) < 0
@@ -541,7 +541,7 @@ static kz_status matmul_check_gemm(const kz_array *c, const kz_array *a, const k
 	static const char *const names[3] = {"c", "a", "b"};
 	kz_status st;
 	for (int i = 0; i < 3; i++) {
-		if ((st = object_check_as(arrays[i], OBJECT_ARRAY, "gemm", names[i], err))) {
+		if ((st = object_check_as(arrays[i], OBJECT_ARRAY, names[i], err))) {
 			return st;
 		}
 		if (arrays[i]->shape.ndim < 2) {

@@ -32,7 +32,7 @@ static kz_status matrix_begin(struct matrix_call *call, kz_array **out, kz_array
 	kz_status st;
 	out_clear(out, sizeof(*out), call->name);
 	if ((st = elementwise_options(&call->how, &call->dtype, options, err))
-	    || (st = object_check_as(array, OBJECT_ARRAY, call->name, "array", err))) {
+	    || (st = object_check(array, OBJECT_ARRAY, err))) {
 		return st;
 	}
 	if (!out && !call->how.into) {
@@ -316,14 +316,14 @@ kz_status kz_vander(kz_array **out, kz_array *x, int64_t columns, int increasing
 
 /* In place */
 
-static kz_status matrix_scale(kz_array *array, kz_arg alpha, kz_stream *stream, const char *call,
+static kz_status matrix_scale(kz_array *array, kz_arg alpha, kz_stream *stream,
 	kz_error *err)
 {
 	const kz_arg items[2] = {KZ_ARG(array), alpha};
 	const kz_op_options options = {.size = sizeof(options), .into = array, .stream = stream};
 	kz_status st;
-	if ((st = object_check_as(array, OBJECT_ARRAY, call, "array", err))
-	    || (st = expr_check_arg(&alpha, call, "argument 'alpha'", err))) {
+	if ((st = object_check(array, OBJECT_ARRAY, err))
+	    || (st = expr_check_arg(&alpha, "argument 'alpha'", err))) {
 		return st;
 	}
 	return kz_apply(NULL, KZ_OP_MULTIPLY, &options, err, (kz_args){items, 2});
@@ -332,24 +332,24 @@ static kz_status matrix_scale(kz_array *array, kz_arg alpha, kz_stream *stream, 
 kz_status kz_array_scale(kz_array *array, kz_arg alpha, kz_error *err)
 {
 	error_scope(err);
-	return matrix_scale(array, alpha, NULL, __func__, err);
+	return matrix_scale(array, alpha, NULL, err);
 }
 
 kz_status kz_array_scale_on(kz_array *array, kz_arg alpha, kz_stream *stream, kz_error *err)
 {
 	error_scope(err);
-	return matrix_scale(array, alpha, stream, __func__, err);
+	return matrix_scale(array, alpha, stream, err);
 }
 
 static kz_status matrix_scale_along(kz_array *array, kz_array *factors, int64_t axis,
-	kz_stream *stream, const char *call, kz_error *err)
+	kz_stream *stream, kz_error *err)
 {
 	const kz_op_options options = {.size = sizeof(options), .into = array, .stream = stream};
 	struct kz_array *beside = NULL;
 	int64_t strides[KZ_MAX_DIMS] = {0};
 	kz_status st;
-	if ((st = object_check_as(array, OBJECT_ARRAY, call, "array", err))
-	    || (st = object_check_as(factors, OBJECT_ARRAY, call, "factors", err))
+	if ((st = object_check(array, OBJECT_ARRAY, err))
+	    || (st = object_check(factors, OBJECT_ARRAY, err))
 	    || (st = axis_resolve(&axis, &array->shape, err))) {
 		return st;
 	}
@@ -374,12 +374,12 @@ static kz_status matrix_scale_along(kz_array *array, kz_array *factors, int64_t 
 kz_status kz_scale_along(kz_array *array, kz_array *factors, int64_t axis, kz_error *err)
 {
 	error_scope(err);
-	return matrix_scale_along(array, factors, axis, NULL, __func__, err);
+	return matrix_scale_along(array, factors, axis, NULL, err);
 }
 
 kz_status kz_scale_along_on(kz_array *array, kz_array *factors, int64_t axis, kz_stream *stream,
 	kz_error *err)
 {
 	error_scope(err);
-	return matrix_scale_along(array, factors, axis, stream, __func__, err);
+	return matrix_scale_along(array, factors, axis, stream, err);
 }

@@ -187,7 +187,7 @@ static kz_status norm_check(const struct norm *norm, kz_axes *axes, kz_error *er
 static kz_status norm_begin(struct norm *norm, kz_array *array, const kz_reduce_options *options,
 	kz_error *err)
 {
-	kz_status st = object_check_as(array, OBJECT_ARRAY, "linalg_norm", "array", err);
+	kz_status st = object_check(array, OBJECT_ARRAY, err);
 	if (st) {
 		return st;
 	}

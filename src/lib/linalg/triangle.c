@@ -45,7 +45,7 @@ static kz_status triangle_check_enum(const char *name, const char *type, int val
 static kz_status triangle_check_matrix(const char *name, const char *which, const kz_array *array,
 	bool is_square, kz_error *err)
 {
-	kz_status st = object_check_as(array, OBJECT_ARRAY, name, which, err);
+	kz_status st = object_check_as(array, OBJECT_ARRAY, which, err);
 	if (st) {
 		return st;
 	}

@@ -52,7 +52,7 @@ kz_status kz_module_global(kz_buffer **out, kz_module *mod, const char *name, kz
 	int64_t size = 0;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = module_check(mod, __func__, err))
+	    || (st = module_check(mod, err))
 	    || (st = pointer_check(name, "the name of a variable", err))
 	    || (st = find_global(&address, &size, mod, name, err))
 	    || (st = memory_borrow(&memory, mod->device, address, size,
@@ -93,7 +93,7 @@ kz_status kz_module_set_global(kz_module *mod, const char *name, const void *fro
 	kz_buffer *buffer = NULL;
 	kz_status st = whole_global(&buffer, mod, name, size, err);
 	if (!st) {
-		st = memory_check_capture(buffer->memory, __func__, err);
+		st = memory_check_capture(buffer->memory, err);
 		st = st ? st : kz_copy_htod(buffer, 0, from, size, err);
 		kz_buffer_release(buffer);
 	}
@@ -107,7 +107,7 @@ kz_status kz_module_get_global(kz_module *mod, const char *name, void *to, int64
 	kz_buffer *buffer = NULL;
 	kz_status st = whole_global(&buffer, mod, name, size, err);
 	if (!st) {
-		st = memory_check_capture(buffer->memory, __func__, err);
+		st = memory_check_capture(buffer->memory, err);
 		st = st ? st : kz_copy_dtoh(to, size, buffer, 0, err);
 		kz_buffer_release(buffer);
 	}
@@ -144,7 +144,7 @@ struct values {
 
 /* Their bytes, if they fit the variable.  A variable that is not in the image is left for the
  * driver to find. */
-static kz_status global_values_size(int64_t *size, const struct values *values, const char *call,
+static kz_status global_values_size(int64_t *size, const struct values *values,
 	kz_error *err)
 {
 	const kz_module *mod = values->mod;
@@ -153,8 +153,8 @@ static kz_status global_values_size(int64_t *size, const struct values *values, 
 	const int64_t count = values->count;
 	kz_status st;
 	size_t bytes = 0;
-	if ((st = module_check(mod, call, err))
-	    || (st = pointer_check_as(name, "the name of a variable", call, "name", err))) {
+	if ((st = module_check(mod, err))
+	    || (st = pointer_check(name, "the name of a variable", err))) {
 		return st;
 	}
 	if (kz_dtype_size(dtype) == 0) {
@@ -179,8 +179,7 @@ kz_status kz_module_set_values(kz_module *mod, const char *name, kz_dtype dtype,
 {
 	error_scope(err);
 	int64_t size = 0;
-	kz_status st = global_values_size(&size, &(struct values){mod, name, dtype, count},
-		__func__, err);
+	kz_status st = global_values_size(&size, &(struct values){mod, name, dtype, count}, err);
 	return st ? st : kz_module_set_global(mod, name, from, size, err);
 }
 
@@ -189,7 +188,6 @@ kz_status kz_module_get_values(kz_module *mod, const char *name, kz_dtype dtype,
 {
 	error_scope(err);
 	int64_t size = 0;
-	kz_status st = global_values_size(&size, &(struct values){mod, name, dtype, count},
-		__func__, err);
+	kz_status st = global_values_size(&size, &(struct values){mod, name, dtype, count}, err);
 	return st ? st : kz_module_get_global(mod, name, to, size, err);
 }

@@ -87,8 +87,8 @@ kz_status kz_graph_add_kernel_args(kz_node **out, kz_graph *graph, kz_nodes afte
 	if (out) {
 		*out = NULL;
 	}
-	if ((st = graph_check_after(graph, after, __func__, err))
-	    || (st = launch_check_call("kz_graph_add_kernel", kernel, args, count, err))) {
+	if ((st = graph_check_after(graph, after, err))
+	    || (st = launch_check_call(kernel, args, count, err))) {
 		return st;
 	}
 	if (kernel->module->device != graph->device) {
@@ -147,7 +147,7 @@ kz_status kz_exec_set_args_list(kz_exec *exec, const char *name, const kz_arg *a
 {
 	error_scope(err);
 	struct kz_node *node;
-	kz_status st = exec_find(&node, exec, name, __func__, err);
+	kz_status st = exec_find(&node, exec, name, err);
 	if (st) {
 		return st;
 	}
@@ -155,7 +155,7 @@ kz_status kz_exec_set_args_list(kz_exec *exec, const char *name, const kz_arg *a
 		return error_set(
 			err, KZ_INVALID, "the node '%s' launches no kernel of the program", name);
 	}
-	if ((st = launch_check_call("kz_exec_set_args", node->kernel, args, count, err))) {
+	if ((st = launch_check_call(node->kernel, args, count, err))) {
 		return st;
 	}
 	const kz_dim3 grid = {node->grid[0], node->grid[1], node->grid[2]};

@@ -421,27 +421,26 @@ kz_status launch_read_options(struct launch *launch, const kz_launch_options *op
 	return st ? st : stream_pick(&launch->stream, launch->dev, options->stream, err);
 }
 
-static always_inline kz_status kernel_check_call(const char *call, const struct kz_kernel *kernel,
-	const kz_arg *args, size_t count, kz_error *err)
+kz_status launch_check_call(const struct kz_kernel *kernel, const kz_arg *args, size_t count,
+	kz_error *err)
 {
-	if (unlikely(!kernel_is_held(kernel))) {
-		return kernel_refuse(kernel, call, err);
+	if (!kernel_is_held(kernel)) {
+		return kernel_refuse(kernel, err);
 	}
 	if (count && !args) {
-		return error_set(err, KZ_INVALID, "%s: the argument list is NULL", call);
+		return error_set(err, KZ_INVALID, "the argument list is NULL");
 	}
-	if (count != kernel->param_count) {
-		return error_set(err, KZ_ARGUMENT, "'%s' takes %zu argument%s, got %zu: %s",
-			kernel->info->name, kernel->param_count, kernel->param_count == 1 ? ""
-			: "s", count, kernel->signature);
-	}
-	return KZ_OK;
+	return count == kernel->param_count ? KZ_OK : error_set(err, KZ_ARGUMENT,
+		"'%s' takes %zu argument%s, got %zu: %s", kernel->info->name, kernel->param_count,
+		kernel->param_count == 1 ? "" : "s", count, kernel->signature);
 }
 
-kz_status launch_check_call(const char *call, const struct kz_kernel *kernel, const kz_arg *args,
+/* Only a launch of something else than a kernel is a mistake in a call of kz_launch. */
+static kz_status kernel_check_launch(const struct kz_kernel *kernel, const kz_arg *args,
 	size_t count, kz_error *err)
 {
-	return kernel_check_call(call, kernel, args, count, err);
+	error_scope_of(err, "kz_launch");
+	return launch_check_call(kernel, args, count, err);
 }
 
 /* Room on the heap for more arguments than the stack has. */
@@ -461,9 +460,9 @@ kz_status kz_launch_args(kz_kernel *kernel, kz_dim3 grid, kz_dim3 block,
 	uint64_t slots[STACK_ARGS];
 	void *places[STACK_ARGS];
 	struct memory *used[STACK_ARGS];
-	kz_status st = kernel_check_call("kz_launch", kernel, args, count, err);
-	if (unlikely(st != KZ_OK)) {
-		return st;
+	kz_status st;
+	if (unlikely(!kernel_is_held(kernel) || (count && !args) || count != kernel->param_count)) {
+		return kernel_check_launch(kernel, args, count, err);
 	}
 	struct kz_device *dev = kernel->module->device;
 	struct launch launch = {
@@ -488,6 +487,7 @@ kz_status kz_launch_args(kz_kernel *kernel, kz_dim3 grid, kz_dim3 block,
 kz_status kz_launch(kz_kernel *kernel, kz_dim3 grid, kz_dim3 block,
 	const kz_launch_options *options, kz_error *err, kz_args args)
 {
+	/* No error_scope, as in kz_launch_args. */
 	return kz_launch_args(kernel, grid, block, options, args.items, args.count, err);
 }
 
@@ -523,8 +523,9 @@ static kz_status kernel_block_for_1d(int *out, struct kz_kernel *kernel, kz_erro
 kz_status kz_launch_1d(kz_kernel *kernel, int64_t count, const kz_launch_options *options,
 	kz_error *err, kz_args args)
 {
+	/* No error_scope, as in kz_launch_args. */
 	int block = 0;
-	kz_status st = kernel_check_call("kz_launch", kernel, args.items, args.count, err);
+	kz_status st = kernel_check_launch(kernel, args.items, args.count, err);
 	if (st) {
 		return st;
 	}
@@ -674,7 +675,7 @@ kz_status kz_kernel_describe(kz_kernel *kernel, kz_kernel_info *info, kz_error *
 {
 	error_scope(err);
 	struct device_scope scope;
-	kz_status st = kernel_check(kernel, __func__, err);
+	kz_status st = kernel_check(kernel, err);
 	if (!st && (!info || info->size != sizeof(*info))) {
 		st = error_set(err, KZ_INVALID,
 			"kz_kernel_describe: initialize the info with KZ_KERNEL_INFO_INIT");
@@ -692,7 +693,7 @@ kz_status kz_kernel_optimize(kz_kernel *kernel, kz_error *err)
 	error_scope(err);
 	enum { BEST = 2 };
 	struct device_scope scope;
-	kz_status st = kernel_check(kernel, __func__, err);
+	kz_status st = kernel_check(kernel, err);
 	if (st) {
 		return st;
 	}
@@ -719,7 +720,7 @@ kz_status kz_kernel_occupancy(int64_t *out, double *share, kz_kernel *kernel, in
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
 	share = share ? share : &none;
 	*share = 0;
-	if (st || (st = kernel_check(kernel, __func__, err))) {
+	if (st || (st = kernel_check(kernel, err))) {
 		return st;
 	}
 	launch.dev = kernel->module->device;

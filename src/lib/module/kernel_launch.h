@@ -56,7 +56,7 @@ kz_status launch_with_attributes(const struct launch *launch, kz_error *err);
 /* kernel.c */
 
 /* Check the kernel and the number of arguments.  `call` is the name of the public function. */
-kz_status launch_check_call(const char *call, const struct kz_kernel *kernel, const kz_arg *args,
+kz_status launch_check_call(const struct kz_kernel *kernel, const kz_arg *args,
 	size_t count, kz_error *err);
 /* Take over a caller's options, which are not NULL. */
 kz_status launch_read_options(struct launch *launch, const kz_launch_options *options,

@@ -121,7 +121,7 @@ kz_status kz_kernel_set_option(kz_kernel *kernel, kz_kernel_option option, int64
 {
 	error_scope(err);
 	struct device_scope scope;
-	kz_status st = kernel_check(kernel, __func__, err);
+	kz_status st = kernel_check(kernel, err);
 	if (st) {
 		return st;
 	}

@@ -123,19 +123,19 @@ void module_release(struct kz_module *mod)
 	}
 }
 
-kz_status module_refuse(const struct kz_module *mod, const char *call, kz_error *err)
+kz_status module_refuse(const struct kz_module *mod, kz_error *err)
 {
-	return !object_is(mod, OBJECT_MODULE) ? object_refuse(mod, OBJECT_MODULE, call, "mod", err)
-		: argument_refuse(call, "mod", "a module", "a module that was released", err);
+	return !object_is(mod, OBJECT_MODULE) ? object_refuse(mod, OBJECT_MODULE, "mod", err)
+		: argument_refuse("mod", "a module", "a module that was released", err);
 }
 
-kz_status kernel_refuse(const struct kz_kernel *kernel, const char *call, kz_error *err)
+kz_status kernel_refuse(const struct kz_kernel *kernel, kz_error *err)
 {
 	if (kernel && (!object_is(kernel, OBJECT_KERNEL))
 	    && kernel->tag != ~(uint32_t)OBJECT_KERNEL) {
-		return object_refuse(kernel, OBJECT_KERNEL, call, "kernel", err);
+		return object_refuse(kernel, OBJECT_KERNEL, "kernel", err);
 	}
-	return argument_refuse(call, "kernel", "a kernel", kernel
+	return argument_refuse("kernel", "a kernel", kernel
 		? "a kernel of a module that was released" : "NULL", err);
 }
 
@@ -356,7 +356,7 @@ kz_status kz_module_kernel(kz_kernel **out, kz_module *mod, const char *name, kz
 	struct device_scope scope;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = module_check(mod, __func__, err))
+	    || (st = module_check(mod, err))
 	    || (st = pointer_check(name, "the name of a kernel", err))) {
 		return st;
 	}

@@ -143,16 +143,16 @@ static inline bool module_is_held(const struct kz_module *mod)
 }
 
 /* Fail because a handle is not that of a module, or of a kernel of a module, that a user holds. */
-kz_status module_refuse(const struct kz_module *mod, const char *call, kz_error *err);
-kz_status kernel_refuse(const struct kz_kernel *kernel, const char *call, kz_error *err);
+kz_status module_refuse(const struct kz_module *mod, kz_error *err);
+kz_status kernel_refuse(const struct kz_kernel *kernel, kz_error *err);
 
 /* Handles that a caller passed. */
-static inline kz_status module_check(const struct kz_module *mod, const char *call, kz_error *err)
+static inline kz_status module_check(const struct kz_module *mod, kz_error *err)
 {
 	if (likely(module_is_held(mod))) {
 		return KZ_OK;
 	}
-	(void)module_refuse(mod, call, err);
+	(void)module_refuse(mod, err);
 	return KZ_INVALID;
 }
 
@@ -181,13 +181,12 @@ static inline bool kernel_is_held(const struct kz_kernel *kernel)
 		&& atomic_load_explicit(&kernel->module->handles, memory_order_relaxed) > 0;
 }
 
-static inline kz_status kernel_check(const struct kz_kernel *kernel,
-	const char *call, kz_error *err)
+static inline kz_status kernel_check(const struct kz_kernel *kernel, kz_error *err)
 {
 	if (likely(kernel_is_held(kernel))) {
 		return KZ_OK;
 	}
-	(void)kernel_refuse(kernel, call, err);
+	(void)kernel_refuse(kernel, err);
 	return KZ_INVALID;
 }
 

@@ -92,7 +92,7 @@ kz_status kz_prepared_create(kz_prepared **out, kz_kernel *kernel, kz_dim3 grid,
 	error_scope(err);
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = launch_check_call(__func__, kernel, args.items, args.count, err))) {
+	    || (st = launch_check_call(kernel, args.items, args.count, err))) {
 		return st;
 	}
 	struct kz_prepared *prepared = prepared_alloc(kernel);
@@ -176,12 +176,18 @@ kz_status kz_prepared_set_grid(kz_prepared *prepared, kz_dim3 grid, kz_dim3 bloc
 	return KZ_OK;
 }
 
+static kz_status prepared_refuse(kz_prepared *prepared, kz_error *err)
+{
+	error_scope_of(err, "kz_prepared_launch");
+	return object_check(prepared, OBJECT_PREPARED, err);
+}
+
 kz_status kz_prepared_launch(kz_prepared *prepared, kz_stream *stream, kz_error *err)
 {
 	/* No error_scope, as in kz_launch_args: a message names the kernel. */
-	kz_status st = object_check(prepared, OBJECT_PREPARED, err);
-	if (unlikely(st != KZ_OK)) {
-		return st;
+	kz_status st;
+	if (unlikely(!object_is(prepared, OBJECT_PREPARED))) {
+		return prepared_refuse(prepared, err);
 	}
 	/* A copy, so that threads can launch it in different streams. */
 	struct launch launch = prepared->launch;

@@ -16,13 +16,13 @@
 #include <ctype.h>
 #include <string.h>
 
-kz_status custom_check_text(const char *text, const char *what, const char *call, kz_error *err)
+kz_status custom_check_text(const char *text, const char *what, kz_error *err)
 {
 	if (!text) {
-		return error_set(err, KZ_INVALID, "%s: expected %s, got NULL", call, what);
+		return error_set(err, KZ_INVALID, "expected %s, got NULL", what);
 	}
 	return text[strspn(text, " \t\r\n;")] ? KZ_OK
-		: error_set(err, KZ_INVALID, "%s: expected %s, got an empty text", call, what);
+		: error_set(err, KZ_INVALID, "expected %s, got an empty text", what);
 }
 
 kz_status custom_copy(const char **out, struct custom *custom, const char *text, kz_error *err)

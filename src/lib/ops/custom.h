@@ -68,7 +68,7 @@ void custom_begin(struct custom *custom, struct kz_device *dev);
 kz_status custom_init(struct custom *custom, const char *arguments,
 	const kz_custom_options *options, const char *name, kz_error *err);
 /* Check that a text is not empty; `what` names it in errors. */
-kz_status custom_check_text(const char *text, const char *what, const char *call, kz_error *err);
+kz_status custom_check_text(const char *text, const char *what, kz_error *err);
 /* Copy a text of the code; NULL becomes "". */
 kz_status custom_copy(const char **out, struct custom *custom, const char *text, kz_error *err);
 /* Find or compile the kernels of a class. */

@@ -37,8 +37,8 @@ kz_status kz_elementwise_create(kz_elementwise **out, kz_device *dev, const char
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(dev, OBJECT_DEVICE, err))
-	    || (st = custom_check_text(arguments, "a list of arguments", __func__, err))
-	    || (st = custom_check_text(operation, "an operation", __func__, err))) {
+	    || (st = custom_check_text(arguments, "a list of arguments", err))
+	    || (st = custom_check_text(operation, "an operation", err))) {
 		return st;
 	}
 	struct kz_elementwise *made = mem_zalloc(1, sizeof(*made));

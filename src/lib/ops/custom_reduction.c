@@ -88,10 +88,10 @@ kz_status kz_reduction_create(kz_reduction **out, kz_device *dev, kz_dtype dtype
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(dev, OBJECT_DEVICE, err))
 	    || (st = custom_reduction_check_dtype(dtype, err))
-	    || (st = custom_check_text(neutral, "a neutral element", __func__, err))
-	    || (st = custom_check_text(reduce, "an expression that reduces", __func__, err))
-	    || (map && (st = custom_check_text(map, "an expression that maps", __func__, err)))
-	    || (arguments && (st = custom_check_text(arguments, "a list of arguments", __func__,
+	    || (st = custom_check_text(neutral, "a neutral element", err))
+	    || (st = custom_check_text(reduce, "an expression that reduces", err))
+	    || (map && (st = custom_check_text(map, "an expression that maps", err)))
+	    || (arguments && (st = custom_check_text(arguments, "a list of arguments",
 		err)))) {
 		return st;
 	}

@@ -437,7 +437,7 @@ static int parse_name(struct eval_parser *p, const struct eval_token *token)
 		const kz_var *var = &p->source->vars[variable];
 		char name[48];
 		snprintf(name, sizeof(name), "variable '%s'", var->name);
-		return eval_place(p, expr_check_arg(&var->value, "kz_eval", name, p->err) ? -1
+		return eval_place(p, expr_check_arg(&var->value, name, p->err) ? -1
 			: expr_arg(p->expr, &var->value, variable + 1, p->err), token->at);
 	}
 	for (size_t i = 0; i < countof(constants); i++) {

@@ -171,7 +171,7 @@ int expr_array(struct expr *expr, const struct kz_array *array, kz_error *err)
 {
 	int which = 0;
 	if (!object_is(array, OBJECT_ARRAY)) {
-		(void)object_refuse(array, OBJECT_ARRAY, NULL, "array", err);
+		(void)object_refuse(array, OBJECT_ARRAY, "array", err);
 		return -1;
 	}
 	while (which < expr->array_count && expr->arrays[which] != array) {
@@ -256,7 +256,7 @@ static bool expr_is_number(int kind)
 		|| kind == KZ_ARG_F32 || kind == KZ_ARG_F64 || kind == KZ_ARG_COMPLEX;
 }
 
-kz_status expr_check_arg(const kz_arg *arg, const char *call, const char *argument, kz_error *err)
+kz_status expr_check_arg(const kz_arg *arg, const char *argument, kz_error *err)
 {
 	char found[80];
 	const int kind = arg->kind;
@@ -266,7 +266,7 @@ kz_status expr_check_arg(const kz_arg *arg, const char *call, const char *argume
 	}
 	const bool mine = error_is_clean(err);
 	const bool is_host = args_is_host(arg) || (kind == KZ_ARG_POINTER && arg->value.p);
-	(void)error_set(err, KZ_INVALID, "%s: %s: expected an array%s, got %s", call, argument,
+	(void)error_set(err, KZ_INVALID, "%s: expected an array%s, got %s", argument,
 		kind == KZ_ARG_ARRAY ? "" : " or a number",
 		expr_describe_arg(found, sizeof(found), arg));
 	if (mine && is_host) {
@@ -301,7 +301,7 @@ int expr_arg(struct expr *expr, const kz_arg *arg, int index, kz_error *err)
 	}
 	char operand[24];
 	snprintf(operand, sizeof(operand), "operand %d", index);
-	(void)expr_check_arg(arg, "kz_apply", operand, err);
+	(void)expr_check_arg(arg, operand, err);
 	return -1;
 }
 

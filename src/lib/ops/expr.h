@@ -72,7 +72,7 @@ struct expr {
 int expr_array(struct expr *expr, const struct kz_array *array, kz_error *err);
 /* Fail if an argument is neither an array nor a number.  The message names the public function and
  * the argument: "operand 2", "variable 'a'". */
-kz_status expr_check_arg(const kz_arg *arg, const char *call, const char *argument, kz_error *err);
+kz_status expr_check_arg(const kz_arg *arg, const char *argument, kz_error *err);
 /* A C number or, for KZ_ARG_ARRAY, an array; `index` names it in errors, from 1. */
 int expr_arg(struct expr *expr, const kz_arg *arg, int index, kz_error *err);
 int expr_int(struct expr *expr, int64_t value, kz_error *err);

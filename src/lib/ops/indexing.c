@@ -87,11 +87,11 @@ static kz_status indexing_run_kernel(struct kz_stream *stream, const struct run 
 /* Indexes */
 
 kz_status indexing_check_as(const struct kz_array *array, const struct kz_array *indexes,
-	const char *const names[2], const char *what, const char *call, kz_error *err)
+	const char *const names[2], const char *what, kz_error *err)
 {
 	kz_status st;
-	if ((st = object_check_as(array, OBJECT_ARRAY, call, names[0], err))
-	    || (st = object_check_as(indexes, OBJECT_ARRAY, call, names[1], err))
+	if ((st = object_check_as(array, OBJECT_ARRAY, names[0], err))
+	    || (st = object_check_as(indexes, OBJECT_ARRAY, names[1], err))
 	    || (st = array_same_device(what, array, indexes, err))) {
 		return st;
 	}
@@ -102,11 +102,10 @@ kz_status indexing_check_as(const struct kz_array *array, const struct kz_array 
 	return KZ_OK;
 }
 
-kz_status indexing_check_wait(const struct kz_array *array, struct kz_stream *stream,
-	const char *call, kz_error *err)
+kz_status indexing_check_wait(const struct kz_array *array, struct kz_stream *stream, kz_error *err)
 {
-	kz_status st = stream_check_free(stream, call, err);
-	return st ? st : array_check_capture(array, call, err);
+	kz_status st = stream_check_free(stream, err);
+	return st ? st : array_check_capture(array, err);
 }
 
 /* The value of one index, for an error. */
@@ -280,13 +279,13 @@ static kz_status indexing_check_taking(kz_array **out, struct indexing *taking, 
 	if ((st = out_check(out, sizeof(*out), call, err))
 	    || (st = indexing_check_mode(taking->mode, err))
 	    || (st = indexing_check_as(taking->array, taking->indexes,
-		(const char *const[2]){"array", "indexes"}, what, call, err))
+		(const char *const[2]){"array", "indexes"}, what, err))
 	    || (st = stream_pick(&taking->stream, array_device(taking->array), taking->stream,
 		err))) {
 		return st;
 	}
 	return taking->mode == KZ_INDEX_CHECK
-		? indexing_check_wait(taking->indexes, taking->stream, call, err) : KZ_OK;
+		? indexing_check_wait(taking->indexes, taking->stream, err) : KZ_OK;
 }
 
 static kz_status indexing_do_take(kz_array **out, struct indexing taking, kz_error *err)
@@ -464,12 +463,12 @@ static kz_status indexing_put_by_copy(struct kz_array *to, struct kz_array *inde
 }
 
 static kz_status indexing_check_put(const struct kz_array *array, const struct kz_array *indexes,
-	const struct kz_array *values, const char *call, kz_error *err)
+	const struct kz_array *values, kz_error *err)
 {
 	struct strided elements;
 	kz_status st;
-	if ((st = indexing_check(array, indexes, "put", call, err))
-	    || (st = object_check_as(values, OBJECT_ARRAY, call, "values", err))
+	if ((st = indexing_check(array, indexes, "put", err))
+	    || (st = object_check(values, OBJECT_ARRAY, err))
 	    || (st = array_same_device("put", array, values, err))) {
 		return st;
 	}
@@ -493,10 +492,10 @@ static kz_status indexing_do_put(const struct indexing *putting, kz_array *value
 	const kz_index_mode mode = putting->mode;
 	kz_status st;
 	if ((st = indexing_check_mode(mode, err))
-	    || (st = indexing_check_put(array, indexes, values, putting->call, err))
+	    || (st = indexing_check_put(array, indexes, values, err))
 	    || (st = stream_pick(&stream, array_device(array), stream, err))
 	    || (mode == KZ_INDEX_CHECK
-		&& (st = indexing_check_wait(indexes, stream, putting->call, err)))) {
+		&& (st = indexing_check_wait(indexes, stream, err)))) {
 		return st;
 	}
 	const struct index_range range = {-array->count, array->count, "an array", mode};
@@ -634,9 +633,9 @@ static kz_status indexing_do_nonzero(kz_array **out, kz_array *array, kz_stream 
 	struct kz_array *places = NULL;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), call, err))
-	    || (st = object_check_as(array, OBJECT_ARRAY, call, "array", err))
+	    || (st = object_check(array, OBJECT_ARRAY, err))
 	    || (st = stream_pick(&stream, array_device(array), stream, err))
-	    || (st = indexing_check_wait(array, stream, call, err))
+	    || (st = indexing_check_wait(array, stream, err))
 	    || (st = indexing_mask(&mask, array, stream, err))) {
 		return st;
 	}
@@ -669,12 +668,12 @@ static kz_status indexing_do_compress(kz_array **out, kz_array *array, kz_array 
 	struct kz_array *places = NULL;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), call, err))
-	    || (st = object_check_as(array, OBJECT_ARRAY, call, "array", err))
-	    || (st = pointer_check_as(mask, "a mask", call, "mask", err))
-	    || (st = object_check_as(mask, OBJECT_ARRAY, call, "mask", err))
+	    || (st = object_check(array, OBJECT_ARRAY, err))
+	    || (st = pointer_check(mask, "a mask", err))
+	    || (st = object_check(mask, OBJECT_ARRAY, err))
 	    || (st = array_same_device("compress", array, mask, err))
 	    || (st = stream_pick(&stream, array_device(array), stream, err))
-	    || (st = indexing_check_wait(mask, stream, call, err))) {
+	    || (st = indexing_check_wait(mask, stream, err))) {
 		return st;
 	}
 	if (!shape_equal(&array->shape, &mask->shape)) {

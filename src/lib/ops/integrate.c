@@ -339,7 +339,7 @@ static kz_status integrate_start(struct integral *in, const char *name, struct k
 		error_set(err, KZ_INVALID, "%d is not a kz_simps_even", (int)options->even);
 		return KZ_INVALID;
 	}
-	if (object_check_as(y, OBJECT_ARRAY, name, "y", err)) {
+	if (object_check(y, OBJECT_ARRAY, err)) {
 		return KZ_INVALID;
 	}
 	in->name = name;
@@ -471,8 +471,8 @@ static kz_status integrate_get(void *host, int64_t size, const struct integrate_
 	struct kz_device *dev = array_device(y);
 	char call[48];
 	snprintf(call, sizeof(call), "kz_%s_get", kind->name);
-	if ((st = stream_check_free(in.stream, call, err))
-	    || (st = array_check_capture(y, call, err))) {
+	if ((st = stream_check_free(in.stream, err))
+	    || (st = array_check_capture(y, err))) {
 		return st;
 	}
 	void *slot = pinned_take_slot(dev, host, size);
@@ -481,7 +481,7 @@ static kz_status integrate_get(void *host, int64_t size, const struct integrate_
 	st = kind->twice ? integrate_twice(&result, &in, options->dy, kind->rule, err)
 		: kind->rule(&result, &in, err);
 	if (!st && result) {
-		st = reduce_take(host, size, result, in.end.slot, in.name, err);
+		st = reduce_take(host, size, result, in.end.slot, err);
 	}
 	if (slot) {
 		pinned_put_slot(dev, slot);

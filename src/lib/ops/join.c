@@ -44,7 +44,7 @@ static kz_status join_begin(struct join *join, kz_array **out, const kz_op_optio
 			join->call);
 	}
 	for (int64_t i = 0; !st && i < join->arrays.count; i++) {
-		st = object_check_as(items[i], OBJECT_ARRAY, join->call, "arrays", err);
+		st = object_check_as(items[i], OBJECT_ARRAY, "arrays", err);
 		st = st ? st : array_same_device(join->call, items[0], items[i], err);
 		if (st) {
 			break;

@@ -119,7 +119,7 @@ static kz_status network_softmax(kz_array **out, struct lines *lines, bool logar
 	kz_status st;
 	out_clear(out, sizeof(*out), lines->name);
 	if ((st = elementwise_options(&how, &wanted, options, err))
-	    || (st = object_check_as(lines->x, OBJECT_ARRAY, lines->name, "x", err))
+	    || (st = object_check_as(lines->x, OBJECT_ARRAY, "x", err))
 	    || (st = axis_resolve(&lines->axis, &lines->x->shape, err))
 	    || (st = network_find_dtypes(lines, wanted, err))
 	    || (st = stream_pick(&lines->stream, array_device(lines->x), how.stream, err))) {
@@ -245,7 +245,7 @@ kz_status kz_one_hot(kz_array **out, kz_array *array, int64_t count, const kz_op
 	kz_status st;
 	out_clear(out, sizeof(*out), __func__);
 	if ((st = elementwise_options(&how, &wanted, options, err))
-	    || (st = indexing_check(array, array, "one_hot", __func__, err))
+	    || (st = indexing_check(array, array, "one_hot", err))
 	    || (st = network_check_ndim(array, err))
 	    || (st = stream_pick(&how.stream, array_device(array), how.stream, err))) {
 		return st;
@@ -258,7 +258,7 @@ kz_status kz_one_hot(kz_array **out, kz_array *array, int64_t count, const kz_op
 	wanted = wanted ? wanted : how.into ? how.into->dtype : KZ_F32;
 	struct elementwise_result result = {array->shape, wanted, array};
 	result.shape.dims[result.shape.ndim++] = count;
-	if (!(st = indexing_check_wait(array, how.stream, __func__, err))
+	if (!(st = indexing_check_wait(array, how.stream, err))
 	    && !(st = elementwise_reserve(&made, &how, "one_hot", &result, err))
 	    && !(st = network_prepare_classes(&classes, array, count, true, how.stream, err))) {
 		expr_init(&expr);
@@ -422,7 +422,7 @@ kz_status kz_cross_entropy(kz_array **loss, kz_array **gradient, kz_array *score
 	out_clear(loss, sizeof(*loss), __func__);
 	out_clear(gradient, sizeof(*gradient), __func__);
 	if ((st = network_read_options(&e, options, err))
-	    || (st = indexing_check(scores, classes, "cross_entropy", __func__, err))
+	    || (st = indexing_check(scores, classes, "cross_entropy", err))
 	    || (st = network_find_dtypes(&e.lines, 0, err))
 	    || (st = network_check_shapes(&e, classes, err))
 	    || (e.loss_into && (st = array_same_device("cross_entropy", scores, e.loss_into, err)))
@@ -433,7 +433,7 @@ kz_status kz_cross_entropy(kz_array **loss, kz_array **gradient, kz_array *score
 		return error_set(err, KZ_INVALID, "%s: loss and gradient are NULL", __func__);
 	}
 	const bool checked = !options || !options->unchecked;
-	if (checked && (st = indexing_check_wait(classes, e.lines.stream, __func__, err))) {
+	if (checked && (st = indexing_check_wait(classes, e.lines.stream, err))) {
 		return st;
 	}
 	st = network_find_entropy(loss, gradient, &e, checked, classes, err);

@@ -42,7 +42,7 @@ static kz_status ops_build(struct expr *expr, const struct ops_call *call, kz_er
 		char name[40], operand[32];
 		snprintf(name, sizeof(name), "kz_%s%s", kz_op_name(call->op), call->suffix);
 		snprintf(operand, sizeof(operand), "operand %zu", i + 1);
-		st = expr_check_arg(&call->args->items[i], name, operand, &first);
+		st = expr_check_arg(&call->args->items[i], operand, &first);
 	}
 	if (!st) {
 		(void)ops_try_build(expr, call, &first);
@@ -95,6 +95,7 @@ static kz_status ops_apply(kz_array **out, const struct ops_call *call,
 kz_status kz_apply(kz_array **out, kz_op op, const kz_op_options *options, kz_error *err,
 	kz_args args)
 {
+	/* No error_scope: a message names the operation. */
 	struct elementwise how = {.into = NULL};
 	kz_dtype dtype = 0;
 	kz_status st = KZ_OK;
@@ -110,19 +111,26 @@ kz_status kz_apply(kz_array **out, kz_op op, const kz_op_options *options, kz_er
 
 kz_status kz_apply_into(kz_array *into, kz_op op, kz_error *err, kz_args args)
 {
+	/* No error_scope for what follows the check: a message names the operation. */
 	const struct elementwise how = {.into = into};
-	kz_status st = object_check(into, OBJECT_ARRAY, err);
-	return st ? st : ops_apply(NULL, &(struct ops_call){op, 0, "_into", &args}, &how, err);
+	{
+		error_scope(err);
+		kz_status st = object_check(into, OBJECT_ARRAY, err);
+		if (st) {
+			return st;
+		}
+	}
+	return ops_apply(NULL, &(struct ops_call){op, 0, "_into", &args}, &how, err);
 }
 
 /* Copies: expressions of nothing but an array. */
 
 static kz_status ops_copy_as(kz_array **out, const kz_array *array, kz_dtype dtype,
-	struct kz_stream *stream, const char *call, kz_error *err)
+	struct kz_stream *stream, kz_error *err)
 {
 	struct expr expr;
 	struct elementwise how = {.stream = stream};
-	kz_status st = object_check_as(array, OBJECT_ARRAY, call, "array", err);
+	kz_status st = object_check(array, OBJECT_ARRAY, err);
 	if (st) {
 		return st;
 	}
@@ -139,7 +147,7 @@ kz_status kz_array_astype(kz_array **out, kz_array *array, kz_dtype dtype, kz_er
 {
 	error_scope(err);
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	return st ? st : ops_copy_as(out, array, dtype, NULL, __func__, err);
+	return st ? st : ops_copy_as(out, array, dtype, NULL, err);
 }
 
 kz_status kz_array_astype_on(kz_array **out, kz_array *array, kz_dtype dtype, kz_stream *stream,
@@ -147,14 +155,14 @@ kz_status kz_array_astype_on(kz_array **out, kz_array *array, kz_dtype dtype, kz
 {
 	error_scope(err);
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	return st ? st : ops_copy_as(out, array, dtype, stream, __func__, err);
+	return st ? st : ops_copy_as(out, array, dtype, stream, err);
 }
 
 kz_status kz_array_copy(kz_array **out, kz_array *array, kz_error *err)
 {
 	error_scope(err);
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	return st ? st : ops_copy_as(out, array, array ? array->dtype : 0, NULL, __func__,
+	return st ? st : ops_copy_as(out, array, array ? array->dtype : 0, NULL,
 		err);
 }
 
@@ -162,7 +170,7 @@ kz_status kz_array_copy_on(kz_array **out, kz_array *array, kz_stream *stream, k
 {
 	error_scope(err);
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	return st ? st : ops_copy_as(out, array, array ? array->dtype : 0, stream, __func__,
+	return st ? st : ops_copy_as(out, array, array ? array->dtype : 0, stream,
 		err);
 }
 
@@ -176,12 +184,12 @@ kz_status ops_copy(struct kz_array *to, const struct kz_array *from, struct kz_s
 		: elementwise_run(NULL, &expr, &how, err);
 }
 
-static kz_status ops_assign(kz_array *to, kz_array *from, kz_stream *stream, const char *call,
+static kz_status ops_assign(kz_array *to, kz_array *from, kz_stream *stream,
 	kz_error *err)
 {
 	kz_status st;
-	if ((st = object_check_as(to, OBJECT_ARRAY, call, "to", err))
-	    || (st = object_check_as(from, OBJECT_ARRAY, call, "from", err))) {
+	if ((st = object_check(to, OBJECT_ARRAY, err))
+	    || (st = object_check(from, OBJECT_ARRAY, err))) {
 		return st;
 	}
 	return ops_copy(to, from, stream, err);
@@ -190,13 +198,13 @@ static kz_status ops_assign(kz_array *to, kz_array *from, kz_stream *stream, con
 kz_status kz_array_assign(kz_array *to, kz_array *from, kz_error *err)
 {
 	error_scope(err);
-	return ops_assign(to, from, NULL, __func__, err);
+	return ops_assign(to, from, NULL, err);
 }
 
 kz_status kz_array_assign_on(kz_array *to, kz_array *from, kz_stream *stream, kz_error *err)
 {
 	error_scope(err);
-	return ops_assign(to, from, stream, __func__, err);
+	return ops_assign(to, from, stream, err);
 }
 
 /* A value that is no number: an array of one such element is assigned. */
@@ -212,21 +220,21 @@ static kz_status ops_fill_bytes(kz_array *to, const kz_arg *value, struct kz_str
 	return st;
 }
 
-static kz_status ops_fill(kz_array *to, kz_arg value, kz_stream *stream, const char *call,
+static kz_status ops_fill(kz_array *to, kz_arg value, kz_stream *stream,
 	kz_error *err)
 {
 	struct expr expr;
 	struct elementwise how = {.into = to, .stream = stream};
-	kz_status st = object_check_as(to, OBJECT_ARRAY, call, "to", err);
+	kz_status st = object_check(to, OBJECT_ARRAY, err);
 	expr_init(&expr);
 	if (!st && value.kind == KZ_ARG_VALUE) {
 		return ops_fill_bytes(to, &value, stream, err);
 	}
 	if (!st && dtype_is_struct(to->dtype) && value.kind != KZ_ARG_ARRAY) {
-		return error_set(err, KZ_INVALID, "%s: argument 'value': expected KZ_VALUE of a %s",
-			call, dtype_refused(to->dtype));
+		return error_set(err, KZ_INVALID, "argument 'value': expected KZ_VALUE of a %s",
+			dtype_refused(to->dtype));
 	}
-	if (st || (st = expr_check_arg(&value, call, "argument 'value'", err))) {
+	if (st || (st = expr_check_arg(&value, "argument 'value'", err))) {
 		return st;
 	}
 	if (expr_arg(&expr, &value, 1, err) < 0) {
@@ -238,11 +246,11 @@ static kz_status ops_fill(kz_array *to, kz_arg value, kz_stream *stream, const c
 kz_status kz_array_fill(kz_array *to, kz_arg value, kz_error *err)
 {
 	error_scope(err);
-	return ops_fill(to, value, NULL, __func__, err);
+	return ops_fill(to, value, NULL, err);
 }
 
 kz_status kz_array_fill_on(kz_array *to, kz_arg value, kz_stream *stream, kz_error *err)
 {
 	error_scope(err);
-	return ops_fill(to, value, stream, __func__, err);
+	return ops_fill(to, value, stream, err);
 }

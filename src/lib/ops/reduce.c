@@ -416,7 +416,7 @@ static kz_status reduce_along(kz_array **out, struct job *job, kz_array *array, 
 	if (!out && !job->into) {
 		return error_set(err, KZ_INVALID, "kz_reduce: out is NULL");
 	}
-	if ((st = object_check_as(array, OBJECT_ARRAY, job->known->name, "array", err))) {
+	if ((st = object_check(array, OBJECT_ARRAY, err))) {
 		return st;
 	}
 	job->shape = array->shape;
@@ -461,10 +461,9 @@ static kz_status reduce_wait_for(const struct kz_array *result, kz_error *err)
 }
 
 /* The result of a reduction goes to the host, from the slot if it is there. */
-kz_status reduce_take(void *host, int64_t size, kz_array *result, const void *slot,
-	const char *call, kz_error *err)
+kz_status reduce_take(void *host, int64_t size, kz_array *result, const void *slot, kz_error *err)
 {
-	kz_status st = array_check_host(host, size, 1, result->dtype, call, err);
+	kz_status st = array_check_host(host, size, 1, result->dtype, err);
 	if (!slot) {
 		return st ? st : kz_array_get(result, host, size, err);
 	}
@@ -493,8 +492,8 @@ kz_status kz_reduce_get(void *host, int64_t size, kz_reduce_op op, kz_array *arr
 	struct kz_device *dev = array_device(array);
 	const struct kz_stream *stream = options && options->size == sizeof(*options)
 		&& options->stream ? options->stream : &dev->stream;
-	if ((st = stream_check_free(stream, __func__, err))
-	    || (st = array_check_capture(array, __func__, err))) {
+	if ((st = stream_check_free(stream, err))
+	    || (st = array_check_capture(array, err))) {
 		return st;
 	}
 	void *slot = pinned_take_slot(dev, host, size);
@@ -502,7 +501,7 @@ kz_status kz_reduce_get(void *host, int64_t size, kz_reduce_op op, kz_array *arr
 	job.slot = slot;
 	st = reduce_along(&result, &job, array, KZ_ALL_AXES, options, err);
 	if (!st && result) {
-		st = reduce_take(host, size, result, slot, __func__, err);
+		st = reduce_take(host, size, result, slot, err);
 	}
 	if (slot) {
 		pinned_put_slot(dev, slot);

@@ -56,8 +56,7 @@ struct reduce_end {
 kz_status reduce_sum_to(kz_array **out, const struct reduce *reduce, const kz_shape *shape,
 	const struct reduce_end *end, kz_error *err);
 /* Have a result, of the slot if it is there, in host memory; waits for it. */
-kz_status reduce_take(void *host, int64_t size, kz_array *result, const void *slot,
-	const char *call, kz_error *err);
+kz_status reduce_take(void *host, int64_t size, kz_array *result, const void *slot, kz_error *err);
 /* Sums of products of the elements of two arrays, none of which is stored. */
 struct reduce_products {
 	const char *name;     /* for errors: "dot" */

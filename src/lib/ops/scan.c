@@ -305,7 +305,7 @@ static const char scan_sum[] = "a + b", scan_product[] = "a * b";
 static kz_status scan_accumulate(kz_array **out, kz_array *array, int64_t axis, kz_stream *stream,
 	const char *operation, kz_error *err)
 {
-	kz_status st = object_check_as(array, OBJECT_ARRAY, NULL, "array", err);
+	kz_status st = object_check(array, OBJECT_ARRAY, err);
 	if (st) {
 		return st;
 	}

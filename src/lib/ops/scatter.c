@@ -222,8 +222,8 @@ static kz_status scatter_check(const struct kz_array *array, const struct kz_arr
 	const struct kz_array *values, kz_scatter_op op, kz_error *err)
 {
 	kz_status st;
-	if ((st = indexing_check(array, indexes, "scatter", "kz_array_scatter", err))
-	    || (st = object_check_as(values, OBJECT_ARRAY, "kz_array_scatter", "values", err))
+	if ((st = indexing_check(array, indexes, "scatter", err))
+	    || (st = object_check(values, OBJECT_ARRAY, err))
 	    || (st = array_same_device("scatter", array, values, err))) {
 		return st;
 	}
@@ -259,7 +259,7 @@ kz_status kz_array_scatter(kz_array *array, kz_array *indexes, kz_array *values,
 	    || (st = indexing_check_mode(how.mode, err))
 	    || (st = stream_pick(&s.stream, array_device(array), how.stream, err))
 	    || (how.mode == KZ_INDEX_CHECK
-		&& (st = indexing_check_wait(indexes, s.stream, __func__, err)))) {
+		&& (st = indexing_check_wait(indexes, s.stream, err)))) {
 		return st;
 	}
 	kz_shape shape = array->shape.ndim ? array->shape : KZ_SHAPE(1);

@@ -222,7 +222,7 @@ static kz_status histogram_weights(struct kz_array **out, struct kz_array *weigh
 	if (!weights) {
 		return KZ_OK;
 	}
-	if ((st = object_check_as(weights, OBJECT_ARRAY, call, "weights", err))
+	if ((st = object_check(weights, OBJECT_ARRAY, err))
 	    || (st = array_same_device(call, array, weights, err))) {
 		return st;
 	}
@@ -333,7 +333,7 @@ kz_status kz_bincount(kz_array **out, kz_array *array, const kz_bincount_options
 			shape_text(&array->shape).text);
 	}
 	if ((st = stream_pick(&what.stream, array_device(array), how.stream, err))
-	    || (st = indexing_check_wait(array, what.stream, __func__, err))
+	    || (st = indexing_check_wait(array, what.stream, err))
 	    || (st = histogram_weights(&what.weights, how.weights, array, what.stream, "bincount",
 			err))) {
 		return st;
@@ -372,7 +372,7 @@ static kz_status histogram_range(struct histogram *what, const kz_histogram_opti
 	what->low = how->low;
 	what->high = asked && !array->count ? 1 : how->high;
 	if (asked && array->count
-	    && ((st = indexing_check_wait(array, what->stream, "kz_histogram", err))
+	    && ((st = indexing_check_wait(array, what->stream, err))
 		|| (st = histogram_extreme(&what->low, KZ_REDUCE_MIN, array, what->stream, err))
 		|| (st = histogram_extreme(&what->high, KZ_REDUCE_MAX, array, what->stream,
 			err)))) {
@@ -426,7 +426,7 @@ static kz_status histogram_between(struct histogram *what, kz_array **edges,
 	struct kz_array *places = NULL;
 	kz_status st;
 	if ((st = search_check(how->edges, array, "histogram", err))
-	    || (st = indexing_check_wait(how->edges, what->stream, "kz_histogram", err))) {
+	    || (st = indexing_check_wait(how->edges, what->stream, err))) {
 		return st;
 	}
 	if (how->edges->count == 0 || dtype_is_complex(how->edges->dtype)) {

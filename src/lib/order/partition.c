@@ -157,7 +157,7 @@ static kz_status partition_run(kz_array **out, struct partition *partition, kz_a
 	int64_t places[SELECT_RANKS];
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), partition->call, err))
-	    || (st = sort_axis_read(along, array, options, partition->call, err))) {
+	    || (st = sort_axis_read(along, array, options, err))) {
 		return st;
 	}
 	const int64_t n = array->shape.ndim ? array->shape.dims[along->axis] : 1;

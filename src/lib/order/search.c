@@ -123,8 +123,8 @@ kz_status search_check(const kz_array *sorted, const kz_array *values, const cha
 	kz_error *err)
 {
 	kz_status st;
-	if ((st = object_check_as(sorted, OBJECT_ARRAY, call, "sorted", err))
-	    || (st = object_check_as(values, OBJECT_ARRAY, call, "values", err))
+	if ((st = object_check(sorted, OBJECT_ARRAY, err))
+	    || (st = object_check(values, OBJECT_ARRAY, err))
 	    || (st = array_same_device(call, sorted, values, err))) {
 		return st;
 	}
@@ -157,7 +157,7 @@ static kz_status search_options(kz_search_options *read, const kz_search_options
 static kz_status search_sort(kz_array **out, kz_array *elements, kz_array *sorter,
 	struct kz_stream *stream, kz_error *err)
 {
-	kz_status st = object_check_as(sorter, OBJECT_ARRAY, "searchsorted", "sorter", err);
+	kz_status st = object_check(sorter, OBJECT_ARRAY, err);
 	if (!st && !shape_equal(&sorter->shape, &elements->shape)) {
 		st = error_set(err, KZ_INVALID, "searchsorted: expected a sorter of shape %s, got "
 			"%s", shape_text(&elements->shape).text, shape_text(&sorter->shape).text);
@@ -210,7 +210,7 @@ kz_status kz_digitize(kz_array **out, kz_array *array, kz_array *bins,
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = search_check(bins, array, "digitize", err))
 	    || (st = search_options(&how, options, array, err))
-	    || (st = indexing_check_wait(bins, how.stream, __func__, err))) {
+	    || (st = indexing_check_wait(bins, how.stream, err))) {
 		return st;
 	}
 	if (how.sorter) {

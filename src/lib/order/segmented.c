@@ -155,33 +155,33 @@ static kz_status segmented_find_op(struct segmented *how, kz_reduce_op op, kz_dt
 
 /* Callers */
 
-static kz_status segmented_check_line(const struct kz_array *array, const char *call, kz_error *err)
+static kz_status segmented_check_line(const struct kz_array *array, kz_error *err)
 {
-	kz_status st = object_check_as(array, OBJECT_ARRAY, call, "array", err);
+	kz_status st = object_check(array, OBJECT_ARRAY, err);
 	return st || array->shape.ndim == 1 ? st : error_set(err, KZ_INVALID,
-		"%s: expected one extent, got shape %s", call, shape_text(&array->shape).text);
+		"expected one extent, got shape %s", shape_text(&array->shape).text);
 }
 
 static kz_status segmented_check_pair(const struct kz_array *a, const struct kz_array *b,
 	const char *call, kz_error *err)
 {
 	kz_status st;
-	if ((st = segmented_check_line(a, call, err))
-	    || (st = segmented_check_line(b, call, err))) {
+	if ((st = segmented_check_line(a, err))
+	    || (st = segmented_check_line(b, err))) {
 		return st;
 	}
 	return array_same_device(call, a, b, err);
 }
 
 static kz_status segmented_options(struct kz_stream **stream, const struct kz_array *array,
-	const kz_segment_options *options, const char *call, kz_error *err)
+	const kz_segment_options *options, kz_error *err)
 {
 	if (options && options->size != sizeof(*options)) {
 		return struct_refuse("kz_segment_options", options->size, sizeof(*options), err);
 	}
 	kz_status st = stream_pick(stream, array_device(array), options ? options->stream : NULL,
 		err);
-	return st ? st : indexing_check_wait(array, *stream, call, err);
+	return st ? st : indexing_check_wait(array, *stream, err);
 }
 
 /* The offsets as contiguous int64, which ascend from 0 to the end of the array. */
@@ -189,7 +189,7 @@ static kz_status segmented_offsets(struct kz_array **out, struct kz_array *offse
 	const struct kz_array *array, const struct segmented *how, kz_error *err)
 {
 	struct search_order order;
-	kz_status st = indexing_check(array, offsets, how->call, how->call, err);
+	kz_status st = indexing_check(array, offsets, how->call, err);
 	if (st) {
 		return st;
 	}
@@ -233,7 +233,7 @@ kz_status kz_segment_reduce(kz_array **out, kz_array *array, kz_array *offsets, 
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = segmented_check_pair(array, offsets, how.call, err))
 	    || (st = segmented_find_op(&how, op, array->dtype, err))
-	    || (st = segmented_options(&how.stream, offsets, options, __func__, err))) {
+	    || (st = segmented_options(&how.stream, offsets, options, err))) {
 		return st;
 	}
 	return segmented_reduce(out, array, offsets, &how, err);
@@ -250,7 +250,7 @@ kz_status kz_segment_combine(kz_array **out, kz_array *array, kz_array *offsets,
 	    || (st = segmented_check_pair(array, offsets, how.call, err))
 	    || (st = pointer_check(operation, "an operation", err))
 	    || (st = pointer_check(neutral, "a neutral element", err))
-	    || (st = segmented_options(&how.stream, offsets, options, __func__, err))) {
+	    || (st = segmented_options(&how.stream, offsets, options, err))) {
 		return st;
 	}
 	if (strlen(operation) >= TEXT || strlen(neutral) >= TEXT - 1) {
@@ -285,7 +285,7 @@ kz_status kz_reduce_by_key(kz_array **out_keys, kz_array **out_values, kz_array 
 	if ((st = segmented_pair_out(out_keys, out_values, __func__, err))
 	    || (st = segmented_check_pair(keys, values, how.call, err))
 	    || (st = segmented_find_op(&how, op, values->dtype, err))
-	    || (st = segmented_options(&how.stream, keys, options, __func__, err))) {
+	    || (st = segmented_options(&how.stream, keys, options, err))) {
 		return st;
 	}
 	if (keys->count != values->count) {
@@ -310,8 +310,8 @@ kz_status kz_run_length_encode(kz_array **out_values, kz_array **out_lengths, kz
 	struct kz_array *offsets = NULL, *each = NULL;
 	kz_status st;
 	if ((st = segmented_pair_out(out_values, out_lengths, __func__, err))
-	    || (st = segmented_check_line(array, "run_length_encode", err))
-	    || (st = segmented_options(&op.stream, array, options, __func__, err))) {
+	    || (st = segmented_check_line(array, err))
+	    || (st = segmented_options(&op.stream, array, options, err))) {
 		return st;
 	}
 	if (!(st = runs_find(&offsets, NULL, array, "a != b", op.stream, err))
@@ -352,8 +352,8 @@ kz_status kz_run_length_decode(kz_array **out, kz_array *values, kz_array *lengt
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = segmented_check_pair(values, lengths, __func__, err))
-	    || (st = indexing_check(values, lengths, "run_length_decode", __func__, err))
-	    || (st = segmented_options(&stream, lengths, options, __func__, err))) {
+	    || (st = indexing_check(values, lengths, "run_length_decode", err))
+	    || (st = segmented_options(&stream, lengths, options, err))) {
 		return st;
 	}
 	if (values->count != lengths->count) {

@@ -37,7 +37,7 @@ static kz_status sets_begin(struct sets *sets, kz_array *array, const kz_set_opt
 	if (options && options->size != sizeof(*options)) {
 		return struct_refuse("kz_set_options", options->size, sizeof(*options), err);
 	}
-	if ((st = object_check_as(array, OBJECT_ARRAY, sets->call, "array", err))
+	if ((st = object_check(array, OBJECT_ARRAY, err))
 	    || (st = stream_pick(&stream, array_device(array), stream, err))) {
 		return st;
 	}

@@ -347,11 +347,11 @@ kz_status sort_options_read(struct kz_stream **stream, int *descending, struct k
 }
 
 kz_status sort_axis_read(struct sort_axis *along, const struct kz_array *array,
-	const kz_sort_options *options, const char *call, kz_error *err)
+	const kz_sort_options *options, kz_error *err)
 {
 	const kz_shape one = KZ_SHAPE(1);
 	kz_status st;
-	if ((st = object_check_as(array, OBJECT_ARRAY, call, "array", err))
+	if ((st = object_check(array, OBJECT_ARRAY, err))
 	    || (st = axis_resolve(&along->axis, array->shape.ndim ? &array->shape : &one, err))) {
 		return st;
 	}
@@ -371,7 +371,7 @@ kz_sort_options sort_axis_options(const struct sort_axis *along)
 static kz_status sort_begin(struct sort *sort, struct kz_array *array,
 	const kz_sort_options *options, kz_error *err)
 {
-	kz_status st = object_check_as(array, OBJECT_ARRAY, sort->call, "array", err);
+	kz_status st = object_check(array, OBJECT_ARRAY, err);
 	if (st) {
 		return st;
 	}
@@ -381,7 +381,7 @@ static kz_status sort_begin(struct sort *sort, struct kz_array *array,
 	}
 	sort->device = array_device(array);
 	sort->dtype = array->dtype;
-	return sort_axis_read(&sort->along, array, options, sort->call, err);
+	return sort_axis_read(&sort->along, array, options, err);
 }
 
 static kz_status sort_run(struct kz_array **keys_out, struct kz_array **payload_out,
@@ -435,7 +435,7 @@ kz_status kz_argsort(kz_array **out, kz_array *array, int64_t axis, const kz_sor
 static kz_status sort_check_values(const struct kz_array *keys, const struct kz_array *values,
 	kz_error *err)
 {
-	kz_status st = object_check_as(values, OBJECT_ARRAY, "sort_by_key", "values", err);
+	kz_status st = object_check(values, OBJECT_ARRAY, err);
 	if (st || (st = array_same_device("sort_by_key", keys, values, err))) {
 		return st;
 	}

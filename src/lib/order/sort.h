@@ -25,7 +25,7 @@ struct sort_axis {
 
 /* Check an array and the axis of `along`, which becomes one from 0, and read the options. */
 kz_status sort_axis_read(struct sort_axis *along, const struct kz_array *array,
-	const kz_sort_options *options, const char *call, kz_error *err);
+	const kz_sort_options *options, kz_error *err);
 /* The options for another sort in the same direction and stream. */
 kz_sort_options sort_axis_options(const struct sort_axis *along);
 /* The array with its axis moved to the end, as rows without gaps, counted: the array's own memory

@@ -170,8 +170,8 @@ static kz_status merge_sort(kz_array **out, struct merge *merge, kz_array *array
 {
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), merge->call, err))
-	    || (st = sort_axis_read(&merge->along, array, options, merge->call, err))
-	    || (st = pointer_check_as(merge->less, "a comparison", merge->call, "less", err))) {
+	    || (st = sort_axis_read(&merge->along, array, options, err))
+	    || (st = pointer_check_as(merge->less, "a comparison", "less", err))) {
 		return st;
 	}
 	merge->device = array_device(array);

@@ -337,7 +337,7 @@ static kz_status random_draw(kz_array **out, struct draw *draw, kz_dtype dtype,
 	kz_dtype wanted;
 	kz_status st;
 	out_clear(out, sizeof(*out), __func__);
-	if ((st = object_check_as(draw->rng, OBJECT_RANDOM, "random_draw", "rng", err))
+	if ((st = object_check_as(draw->rng, OBJECT_RANDOM, "rng", err))
 	    || (st = elementwise_options(&how, &wanted, options, err))
 	    || (st = shape_check(&draw->shape, err))) {
 		return st;

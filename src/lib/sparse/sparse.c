@@ -122,22 +122,22 @@ kz_status sparse_read_options(struct kz_stream **stream, bool *trusted, struct k
 	return stream_pick(stream, dev, options ? options->stream : NULL, err);
 }
 
-kz_status sparse_check_dtype(kz_dtype dtype, const char *call, kz_error *err)
+kz_status sparse_check_dtype(kz_dtype dtype, kz_error *err)
 {
 	return dtype_is_float(dtype) || dtype_is_complex(dtype) ? KZ_OK
-		: error_set(err, KZ_INVALID, "%s: expected floats or complex numbers in a sparse "
-			"matrix, got %s", call, dtype_refused(dtype));
+		: error_set(err, KZ_INVALID, "expected floats or complex numbers in a sparse "
+			"matrix, got %s", dtype_refused(dtype));
 }
 
-kz_status sparse_check_op(kz_matrix_op op, const char *call, kz_error *err)
+kz_status sparse_check_op(kz_matrix_op op, kz_error *err)
 {
 	return op >= KZ_MATRIX_AS_IS && op <= KZ_MATRIX_ADJOINT ? KZ_OK
-		: error_set(err, KZ_INVALID, "%s: %d is not a kz_matrix_op", call, (int)op);
+		: error_set(err, KZ_INVALID, "%d is not a kz_matrix_op", (int)op);
 }
 
 /* Check what can be without looking at numbers: each part has one extent, of as many elements as
  * the format says, and the indexes are integers. */
-static kz_status sparse_check_parts(const struct sparse_parts *parts, const char *call,
+static kz_status sparse_check_parts(const struct sparse_parts *parts,
 	kz_error *err)
 {
 	const struct kz_array *data = parts->data;
@@ -145,11 +145,11 @@ static kz_status sparse_check_parts(const struct sparse_parts *parts, const char
 	kz_status st;
 	if (parts->rows < 0 || parts->columns < 0 || parts->rows == INT64_MAX) {
 		return error_set(err, KZ_INVALID,
-			"%s: a matrix cannot have %lld rows and %lld columns", call,
+			"a matrix cannot have %lld rows and %lld columns",
 			(long long)parts->rows, (long long)parts->columns);
 	}
-	if ((st = object_check_as(data, OBJECT_ARRAY, call, "data", err))
-	    || (st = sparse_check_dtype(data->dtype, call, err))) {
+	if ((st = object_check(data, OBJECT_ARRAY, err))
+	    || (st = sparse_check_dtype(data->dtype, err))) {
 		return st;
 	}
 	const struct {
@@ -165,20 +165,19 @@ static kz_status sparse_check_parts(const struct sparse_parts *parts, const char
 	};
 	for (size_t i = 0; i < countof(all); i++) {
 		const struct kz_array *part = all[i].array;
-		if ((st = object_check_as(part, OBJECT_ARRAY, call, all[i].argument, err))
+		if ((st = object_check_as(part, OBJECT_ARRAY, all[i].argument, err))
 		    || (st = array_same_device("make a sparse matrix", data, part, err))) {
 			return st;
 		}
 		if (part->shape.ndim != 1 || part->count != all[i].count) {
 			return error_set(err, KZ_INVALID,
-				"%s: expected %s of shape (%lld,), got %s",
-				call, all[i].what, (long long)all[i].count,
-				shape_text(&part->shape).text);
+				"expected %s of shape (%lld,), got %s", all[i].what,
+				(long long)all[i].count, shape_text(&part->shape).text);
 		}
 		if (i > 0 && part->dtype != KZ_I32 && part->dtype != KZ_I64) {
 			return error_set(err, KZ_INVALID,
-				"%s: expected int32 or int64 as %s, got %s",
-				call, all[i].what, dtype_refused(part->dtype));
+				"expected int32 or int64 as %s, got %s", all[i].what,
+				dtype_refused(part->dtype));
 		}
 	}
 	return KZ_OK;
@@ -244,13 +243,13 @@ static kz_status sparse_check_indexes(struct kz_array *indexes, const struct ind
 }
 
 static kz_status sparse_check_numbers(const struct sparse_parts *parts, struct kz_stream *stream,
-	const char *call, kz_error *err)
+	kz_error *err)
 {
 	const struct index_range in_column = {0, parts->rows, "a column", KZ_INDEX_CHECK};
 	const struct index_range in_row = {0, parts->columns, "a row", KZ_INDEX_CHECK};
 	kz_status st;
-	if ((st = indexing_check_wait(parts->places, stream, call, err))
-	    || (st = indexing_check_wait(parts->indices, stream, call, err))
+	if ((st = indexing_check_wait(parts->places, stream, err))
+	    || (st = indexing_check_wait(parts->indices, stream, err))
 	    || (st = parts->format == KZ_SPARSE_CSR ? sparse_check_pointers(parts, stream, err)
 		    : sparse_check_indexes(parts->places, &in_column, stream, err))) {
 		return st;
@@ -267,7 +266,7 @@ static kz_status sparse_create(kz_sparse **out, const struct sparse_parts *given
 	bool trusted = false;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), call, err))
-	    || (st = sparse_check_parts(given, call, err))
+	    || (st = sparse_check_parts(given, err))
 	    || (st = sparse_read_options(&stream, &trusted, array_device(given->data), options,
 		err))) {
 		return st;
@@ -280,7 +279,7 @@ static kz_status sparse_create(kz_sparse **out, const struct sparse_parts *given
 		err))
 	    && !(st = elementwise_contiguous(&parts.indices, given->indices, index, stream, err))
 	    && !(st = elementwise_contiguous(&parts.places, given->places, index, stream, err))
-	    && (trusted || !(st = sparse_check_numbers(&parts, stream, call, err)))) {
+	    && (trusted || !(st = sparse_check_numbers(&parts, stream, err)))) {
 		st = sparse_new(&sparse, &parts, err);
 	}
 	kz_array_release(parts.data);

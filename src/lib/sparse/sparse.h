@@ -50,8 +50,8 @@ kz_dtype sparse_index_type(int64_t rows, int64_t columns, int64_t count);
 kz_status sparse_read_options(struct kz_stream **stream, bool *trusted, struct kz_device *dev,
 	const kz_sparse_options *options, kz_error *err);
 /* Fail unless values of a type can be those of a matrix. */
-kz_status sparse_check_dtype(kz_dtype dtype, const char *call, kz_error *err);
-kz_status sparse_check_op(kz_matrix_op op, const char *call, kz_error *err);
+kz_status sparse_check_dtype(kz_dtype dtype, kz_error *err);
+kz_status sparse_check_op(kz_matrix_op op, kz_error *err);
 /* The end of a call that has computed an array: it is the result, or is copied to where that
  * goes. */
 kz_status sparse_hand_out(kz_array **out, struct kz_array *made, const struct contract_how *how,

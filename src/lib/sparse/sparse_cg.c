@@ -251,7 +251,7 @@ static kz_status cg_check_options(const kz_sparse_cg_options *how,
 static kz_status cg_check_vector(const struct cg *cg, const struct kz_array *vector,
 	const char *what, kz_error *err)
 {
-	kz_status st = object_check_as(vector, OBJECT_ARRAY, "cg", what, err);
+	kz_status st = object_check_as(vector, OBJECT_ARRAY, what, err);
 	if (st) {
 		return st;
 	}
@@ -310,14 +310,14 @@ static kz_status cg_solve(kz_array **out, struct cg *cg, struct kz_array *b,
 }
 
 static kz_status cg_pick_stream(struct cg *cg, const struct kz_array *b,
-	const kz_sparse_cg_options *how, const char *call, kz_error *err)
+	const kz_sparse_cg_options *how, kz_error *err)
 {
 	kz_status st;
 	if ((st = stream_pick(&cg->stream, cg->device, how->stream, err))
-	    || (st = stream_check_free(cg->stream, call, err))) {
+	    || (st = stream_check_free(cg->stream, err))) {
 		return st;
 	}
-	return array_check_capture(b, call, err);
+	return array_check_capture(b, err);
 }
 
 kz_status kz_cg(kz_array **out, const kz_operator *a, kz_array *b,
@@ -329,7 +329,7 @@ kz_status kz_cg(kz_array **out, const kz_operator *a, kz_array *b,
 	struct cg cg = {.n = 0};
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check_as(b, OBJECT_ARRAY, "cg", "b", err))
+	    || (st = object_check(b, OBJECT_ARRAY, err))
 	    || (st = cg_check_options(how, result, err))) {
 		return st;
 	}
@@ -342,7 +342,7 @@ kz_status kz_cg(kz_array **out, const kz_operator *a, kz_array *b,
 	if ((st = cg_check_operator(a, "operator", err))
 	    || (st = cg_check_vector(&cg, b, "b", err))
 	    || (st = cg_check_initial(&cg, how->initial, err))
-	    || (st = cg_pick_stream(&cg, b, how, __func__, err))) {
+	    || (st = cg_pick_stream(&cg, b, how, err))) {
 		return st;
 	}
 	return cg_solve(out, &cg, b, how, result, err);
@@ -423,7 +423,7 @@ kz_status kz_sparse_cg(kz_array **out, kz_sparse *a, kz_array *b,
 	struct cg cg = {.n = 0};
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check_as(a, OBJECT_SPARSE, "sparse_cg", "a", err))
+	    || (st = object_check(a, OBJECT_SPARSE, err))
 	    || (st = cg_check_options(how, result, err))) {
 		return st;
 	}
@@ -438,7 +438,7 @@ kz_status kz_sparse_cg(kz_array **out, kz_sparse *a, kz_array *b,
 	}
 	cg.dtype = dtype_wide(kz_dtype_promote(a->dtype, b->dtype));
 	if ((st = cg_check_initial(&cg, how->initial, err))
-	    || (st = cg_pick_stream(&cg, b, how, __func__, err))) {
+	    || (st = cg_pick_stream(&cg, b, how, err))) {
 		return st;
 	}
 	if (!(st = cg_prepare_matrix(&cg, &csr, &diagonal, a, how, err))) {

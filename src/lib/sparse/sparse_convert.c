@@ -338,7 +338,7 @@ kz_status kz_sparse_convert(kz_sparse **out, kz_sparse *sparse, kz_sparse_format
 		*out = kz_sparse_retain(sparse);
 		return KZ_OK;
 	}
-	if (format == KZ_SPARSE_CSR && (st = stream_check_free(stream, __func__, err))) {
+	if (format == KZ_SPARSE_CSR && (st = stream_check_free(stream, err))) {
 		return st;
 	}
 	st = sparse_entries_read(&entries, sparse, KZ_MATRIX_AS_IS, stream, err);
@@ -358,7 +358,7 @@ kz_status kz_sparse_transpose(kz_sparse **out, kz_sparse *sparse, kz_matrix_op o
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(sparse, OBJECT_SPARSE, err))
-	    || (st = sparse_check_op(op, __func__, err))
+	    || (st = sparse_check_op(op, err))
 	    || (st = sparse_read_options(&stream, &trusted, sparse_device(sparse), options, err))) {
 		return st;
 	}
@@ -415,7 +415,7 @@ kz_status kz_sparse_from_dense(kz_sparse **out, kz_array *array, kz_sparse_forma
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(array, OBJECT_ARRAY, err))
 	    || (st = sparse_check_format(format, err))
-	    || (st = sparse_check_dtype(array->dtype, __func__, err))
+	    || (st = sparse_check_dtype(array->dtype, err))
 	    || (st = sparse_read_options(&stream, &trusted, array_device(array), options, err))) {
 		return st;
 	}

@@ -204,7 +204,7 @@ kz_status kz_sparse_matmul(kz_array **out, kz_sparse *sparse, kz_matrix_op op, k
 	kz_shape shape = {.ndim = 0};
 	kz_status st;
 	out_clear(out, sizeof(*out), __func__);
-	if ((st = object_check(sparse, OBJECT_SPARSE, err)) || (st = sparse_check_op(op, __func__,
+	if ((st = object_check(sparse, OBJECT_SPARSE, err)) || (st = sparse_check_op(op,
 		err))) {
 		return st;
 	}
