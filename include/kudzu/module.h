@@ -69,6 +69,54 @@ KZ_API KZ_NODISCARD kz_status kz_module_compile(kz_module **out, kz_device *dev,
 KZ_API KZ_NODISCARD kz_status kz_module_load(kz_module **out, kz_device *dev, const void *image,
 	int64_t size, kz_error *err);
 
+/** Which loads of global memory use the L1 cache.  The numbers are the driver's. */
+typedef enum kz_cache_mode {
+	KZ_CACHE_MODE_DEFAULT = 0,
+	KZ_CACHE_MODE_CG = 1, /**< none (`-dlcm=cg`) */
+	KZ_CACHE_MODE_CA = 2  /**< all (`-dlcm=ca`) */
+} kz_cache_mode;
+
+/**
+ * How the driver makes machine code of PTX.  Initialize with KZ_LOAD_OPTIONS_INIT.
+ *
+ * The driver ignores them for a cubin.  On the CPU device max_registers limits what
+ * kz_kernel_describe says, and with that the occupancy; the others change nothing.
+ */
+typedef struct kz_load_options {
+	size_t size;           /**< sizeof(kz_load_options) */
+	int max_registers;     /**< per thread; 0: only the device's limit */
+	int threads_per_block; /**< blocks have at least so many threads, which limits the
+	                            registers; 0: unknown.  Not together with arch */
+	int optimization;      /**< 1 to 4, the most; 0: the default, which is 4; -1: none */
+	int line_info;         /**< nonzero: keep source lines for profilers */
+	int debug;             /**< nonzero: device debugging */
+	int cache_mode;        /**< a kz_cache_mode */
+	int verbose;           /**< nonzero: kz_module_log has the registers, the spills and the
+	                            memory of each kernel, as `ptxas -v` prints them */
+	int log_size;          /**< bytes of the driver's messages to keep; 0: 8192 */
+	const char *arch;      /**< "sm_90"; NULL: the device's */
+	void *reserved[4];
+} kz_load_options;
+
+#ifdef __cplusplus
+#define KZ_LOAD_OPTIONS_INIT kz_sized_init<kz_load_options>()
+#else
+#define KZ_LOAD_OPTIONS_INIT {.size = sizeof(kz_load_options)}
+#endif
+
+/**
+ * Load an image, and say how the driver compiles it if it is PTX; see kz_module_load.
+ *
+ * kz_module_compile does this by itself with max_registers, line_info and debug of its options
+ * where the source becomes PTX.
+ *
+ * @param options NULL for the defaults.
+ * @return as kz_module_load; KZ_INVALID for options that cannot be.
+ * Ownership: release it with kz_module_release.
+ */
+KZ_API KZ_NODISCARD kz_status kz_module_load_with(kz_module **out, kz_device *dev,
+	const void *image, int64_t size, const kz_load_options *options, kz_error *err);
+
 /**
  * Load the image in a file; see kz_module_load.
  *
@@ -118,7 +166,10 @@ KZ_API int64_t kz_module_kernel_count(const kz_module *mod);
 /** Return the name of kernel `index`, NULL beyond the last.  Borrowed from the module. */
 KZ_API const char *kz_module_kernel_name(const kz_module *mod, int64_t index);
 
-/** Return the compiler's warnings, "" if there were none.  Borrowed from the module. */
+/**
+ * Return the compiler's warnings and what the driver said when it loaded the image, "" if there was
+ * nothing.  Borrowed from the module.
+ */
 KZ_API const char *kz_module_log(const kz_module *mod);
 
 /** Return the image that was loaded (PTX text or cubin) and its size.  Borrowed. */

@@ -179,7 +179,23 @@ CUresult do_ModuleLoadData(CUmodule *module, const void *image)
 CUresult do_ModuleLoadDataEx(CUmodule *module, const void *image, unsigned int count,
 	CUjit_option *options, void **values)
 {
-	(void)count, (void)options, (void)values;
+	char *info = NULL;
+	size_t room = 0, used = 0;
+	for (unsigned i = 0; i < count; i++) {
+		if (options[i] == CU_JIT_INFO_LOG_BUFFER) {
+			info = values[i];
+		} else if (options[i] == CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES) {
+			room = (uintptr_t)values[i];
+		}
+	}
+	/* The information is what it was asked for: "0=20 7=0 ". */
+	for (unsigned i = 0; info && i < count; i++) {
+		if (options[i] < CU_JIT_INFO_LOG_BUFFER
+		    || options[i] > CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES) {
+			used += (size_t)snprintf(info + used, used < room ? room - used : 0,
+				"%d=%u ", (int)options[i], (unsigned)(uintptr_t)values[i]);
+		}
+	}
 	return module_load(stub_enter_context(DRV_cuModuleLoadDataEx), module, image);
 }
 

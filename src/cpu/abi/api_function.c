@@ -18,8 +18,10 @@ static int function_const_size(const struct ptx_module *module)
  * threads run. */
 static int function_register_count(const struct function *function)
 {
+	const size_t limit = function->module->max_registers;
 	size_t count = function->reg_count;
-	return count < 16 ? 16 : count > 64 ? 64 : (int)count;
+	count = count < 16 ? 16 : count > 64 ? 64 : count;
+	return (int)(limit > 0 && limit < count ? limit : count);
 }
 
 static bool function_is_compiled(const struct function *function)

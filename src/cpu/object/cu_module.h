@@ -23,6 +23,7 @@ struct module {
 	pthread_mutex_t lock;       /* of the jit and the parser */
 	struct ptx_module ptx;
 	struct jit *jit;
+	uint32_t max_registers;     /* that its kernels say they have; 0: no limit */
 	uint64_t memory;            /* of its variables, 0 if it has none */
 	uint8_t **globals;          /* by ptx_module.vars */
 	struct ptx_func **kernels;  /* by place: in the order of the text */

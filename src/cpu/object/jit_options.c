@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What all ways of loading code share.  Of the options of the just-in-time compiler those are read
- * that give something back to the program, and symbols.  Images and files are opened here.
+ * that give something back to the program, the limit of registers, and symbols.  Images and files
+ * are opened here.
  */
 #include "base/common.h"
 
@@ -88,6 +89,9 @@ CUresult jit_options_read(const char *call, struct jit_options *out, unsigned co
 			break;
 		case CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES:
 			out->info.size = &values[i];
+			break;
+		case CU_JIT_MAX_REGISTERS:
+			out->max_registers = (uint32_t)(uintptr_t)values[i];
 			break;
 		case CU_JIT_WALL_TIME:
 			out->wall_time = &values[i];

@@ -16,14 +16,15 @@ struct log_buffer {
 	size_t used;
 };
 
-/* The CU_JIT_ options of a call.  The CPU device uses the symbols, and the options that return
- * something to the program. */
+/* The CU_JIT_ options of a call.  The CPU device uses the symbols, the limit of registers, and the
+ * options that return something to the program. */
 struct jit_options {
 	struct log_buffer error;
 	struct log_buffer info;
 	void **wall_time;           /* a float: ms */
 	uint64_t started_ns;
 	float spent_ms;
+	uint32_t max_registers;     /* per thread; 0: no limit */
 	const char **symbol_names;  /* extern variables that live at addresses of the caller */
 	void **symbol_addresses;
 	size_t symbol_count;

@@ -95,6 +95,7 @@ CUresult library_module(const char *call, struct library *library, struct contex
 		if (result == CUDA_SUCCESS) {
 			*place = (struct loaded){context->id, module->object.handle};
 			module->object.is_part = true;
+			module->max_registers = library->plan->max_registers;
 			module->plan = library->plan; /* for functions that are parsed later */
 			for (size_t i = 0; i < module->function_count; i++) {
 				if (module->functions[i]) {

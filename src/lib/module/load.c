@@ -191,7 +191,7 @@ static bool load_note_repair(struct kz_image *made, const struct kz_image *image
 }
 
 bool load_repair(struct kz_image **out, struct kz_device *dev, struct kz_image *image,
-	kz_error *refusal)
+	const kz_load_options *load, kz_error *refusal)
 {
 	if (!load_is_about_versions(refusal)) {
 		return false;
@@ -208,6 +208,10 @@ bool load_repair(struct kz_image **out, struct kz_device *dev, struct kz_image *
 		kz_link_options options = KZ_LINK_OPTIONS_INIT;
 		const kz_link_input input = {.name = "ptx", .image = image};
 		options.linker = KZ_LINKER_NVJITLINK;
+		options.max_registers = load->max_registers;
+		options.line_info = load->line_info;
+		options.debug = load->debug;
+		options.no_optimization = load->optimization < 0;
 		if (load_own(out, kz_link(out, dev, &input, 1, &options, NULL)) == KZ_OK) {
 			if (load_note_repair(*out, image, dev)) {
 				return true;

@@ -23,7 +23,7 @@ kz_status load_linked(struct kz_image **out, struct kz_device *dev, const char *
  * another image that it should take.  Otherwise add to `refusal` what does not fit.  False if there
  * is no other image. */
 bool load_repair(struct kz_image **out, struct kz_device *dev, struct kz_image *image,
-	kz_error *refusal);
+	const kz_load_options *load, kz_error *refusal);
 
 /* bundle.c */
 

@@ -20,9 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for the driver's own words about an image that it refuses. */
-#define LOG_SIZE 8192
-
 /* More parameters than a kernel can have: 32 KiB of bytes. */
 #define MAX_PARAMS 32768
 
@@ -91,6 +88,7 @@ static void module_free(struct kz_module *mod)
 		module_free_kernel(mod->kernels[i]);
 	}
 	mem_free(mod->kernels);
+	mem_free(mod->log);
 	image_release(mod->image);
 	pthread_mutex_destroy(&mod->lock);
 	object_end(&mod->tag);
@@ -154,37 +152,53 @@ void module_forget_device(struct kz_module *mod)
 	module_give_device(mod->device);
 }
 
-/* Load the image; the context is current. */
-static kz_status module_load_image(struct kz_module *mod, kz_error *err)
+/* The image's log, and what the driver said. */
+static kz_status module_keep_log(struct kz_module *mod, const char *info, kz_error *err)
 {
-	char *log = mem_zalloc(1, LOG_SIZE);
-	if (!log) {
-		return error_no_memory(err);
+	struct str text = STR_INIT;
+	if (!info || !*info) {
+		return KZ_OK;
 	}
+	const char *log = kz_image_log(mod->image);
+	const size_t len = strlen(log);
+	str_addf(&text, "%s%s%s", log, len > 0 && log[len - 1] != '\n' ? "\n" : "", info);
+	mod->log = str_take(&text);
+	return mod->log ? KZ_OK : error_no_memory(err);
+}
+
+/* Load the image; the context is current. */
+static kz_status module_load_image(struct kz_module *mod, const kz_load_options *options,
+	kz_error *err)
+{
 	const struct rtc_image *image = &mod->image->rtc;
-	CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-	void *values[] = {log, (void *)(uintptr_t)(LOG_SIZE - 1)};
+	struct load_jit jit;
 	bool mine = error_is_clean(err);
 	uint64_t start = clock_now_ns();
+	kz_status st = load_jit_init(&jit, options, err);
+	if (st) {
+		load_jit_finish(&jit);
+		return st;
+	}
 	CUstreamCaptureMode mode = device_relax(mod->device);
-	CUresult code = mod->device->drv->ModuleLoadDataEx(&mod->handle, image->data,
-		countof(options), options, values);
+	CUresult code = mod->device->drv->ModuleLoadDataEx(&mod->handle, image->data, jit.count,
+		jit.options, jit.values);
 	device_restore(mod->device, mode);
-	kz_status st = device_ok(mod->device, code, "cuModuleLoadDataEx", err);
+	st = device_ok(mod->device, code, "cuModuleLoadDataEx", err);
 	if (unlikely(trace_is_on())) {
 		trace_host(start, "load", "load module",
 			"\"device\":\"%s\",\"status\":\"%s\",\"bytes\":%zu", mod->device->name,
 			kz_status_name(st), image->size);
 	}
 	if (st && mine) {
-		refusal_explain(err, image, log);
+		refusal_explain(err, image, jit.error_log);
 	}
-	mem_free(log);
+	st = st ? st : module_keep_log(mod, jit.info_log, err);
+	load_jit_finish(&jit);
 	return st;
 }
 
 kz_status module_create_plain(struct kz_module **out, struct kz_device *dev, struct kz_image *image,
-	kz_error *err)
+	const kz_load_options *options, kz_error *err)
 {
 	struct device_scope scope;
 	struct kz_module *mod = mem_zalloc(1, sizeof(*mod));
@@ -200,7 +214,7 @@ kz_status module_create_plain(struct kz_module **out, struct kz_device *dev, str
 	mod->kernels = mem_zalloc(image->rtc.kernel_count + 1, sizeof(*mod->kernels));
 	kz_status st = mod->kernels ? device_enter(dev, &scope, err) : error_no_memory(err);
 	if (!st) {
-		st = module_load_image(mod, err);
+		st = module_load_image(mod, options, err);
 		device_leave(dev, &scope);
 	}
 	if (st) {
@@ -390,7 +404,7 @@ const char *kz_module_kernel_name(const kz_module *mod, int64_t index)
 
 const char *kz_module_log(const kz_module *mod)
 {
-	return object_is(mod, OBJECT_MODULE) ? kz_image_log(mod->image) : "";
+	return !object_is(mod, OBJECT_MODULE) ? "" : mod->log ? mod->log : kz_image_log(mod->image);
 }
 
 const void *kz_module_image(const kz_module *mod, int64_t *size)

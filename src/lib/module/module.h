@@ -54,6 +54,7 @@ struct kz_module {
 	struct kz_device *device;
 	CUmodule handle;
 	struct kz_image *image;
+	char *log;                  /* the image's, and the driver's words; NULL: the image's */
 	struct kz_kernel **kernels; /* of each kernel of the image; NULL until someone asks for
 	                               it */
 	pthread_mutex_t lock;       /* guards them */
@@ -94,7 +95,7 @@ void module_release(struct kz_module *mod);
 void module_forget_device(struct kz_module *mod);
 /* Load an image as it is; the caller has the module alone. */
 kz_status module_create_plain(struct kz_module **out, struct kz_device *dev, struct kz_image *image,
-	kz_error *err);
+	const kz_load_options *options, kz_error *err);
 /* Give a count of the table of images to a module that its caller has alone. */
 void module_share(struct kz_module *mod);
 /* Give back a count that holds none on the device: the table's, or one after
@@ -104,9 +105,27 @@ void module_drop(struct kz_module *mod);
 /* module_load.c */
 
 /* Load an image, or what the driver takes that can be made of it; the caller has the module
- * alone. */
+ * alone.  The options are checked. */
 kz_status module_create(struct kz_module **out, struct kz_device *dev, struct kz_image *image,
-	kz_error *err);
+	const kz_load_options *options, kz_error *err);
+
+/* load_options.c */
+
+/* What the driver gets to load an image, and where it writes. */
+struct load_jit {
+	CUjit_option options[16];
+	void *values[16];
+	unsigned count;
+	char *error_log;            /* "" if it wrote nothing */
+	char *info_log;
+};
+
+extern const kz_load_options load_defaults;
+/* Fail for options that no driver takes. */
+kz_status load_check_options(const kz_load_options *options, kz_error *err);
+/* load_jit_finish frees it, also after a failure. */
+kz_status load_jit_init(struct load_jit *jit, const kz_load_options *options, kz_error *err);
+void load_jit_finish(struct load_jit *jit);
 
 /* compile_source.c */
 

@@ -16,21 +16,21 @@
 #include <string.h>
 
 kz_status module_create(struct kz_module **out, struct kz_device *dev, struct kz_image *image,
-	kz_error *err)
+	const kz_load_options *options, kz_error *err)
 {
 	kz_error refusal = KZ_ERROR_INIT;
 	struct kz_image *other = NULL;
 	kz_status st = KZ_OK;
 	if (image->rtc.is_lto) {
 		st = load_linked(&other, dev, "LTO-IR", image->rtc.data, image->rtc.size, err);
-		st = st ? st : module_create_plain(out, dev, other, err);
+		st = st ? st : module_create_plain(out, dev, other, options, err);
 		image_release(other);
 		return st;
 	}
-	st = module_create_plain(out, dev, image, &refusal);
-	if (st && load_repair(&other, dev, image, &refusal)) {
+	st = module_create_plain(out, dev, image, options, &refusal);
+	if (st && load_repair(&other, dev, image, options, &refusal)) {
 		kz_error_clear(&refusal);
-		st = module_create_plain(out, dev, other, &refusal);
+		st = module_create_plain(out, dev, other, options, &refusal);
 	}
 	if (st) {
 		st = refusal.status;
@@ -41,32 +41,41 @@ kz_status module_create(struct kz_module **out, struct kz_device *dev, struct kz
 	return st;
 }
 
-/* Load bytes that came from somewhere. */
-static kz_status module_load_named(struct kz_module **out, struct kz_device *dev, const char *name,
-	const void *data, size_t size, kz_error *err)
+/* The end of a load: the image, which is released, to a module for the program. */
+static kz_status module_load_end(struct kz_module **out, struct kz_device *dev,
+	struct kz_image *image, const kz_load_options *options, kz_status st, kz_error *err)
 {
-	struct kz_image *image = NULL;
-	kz_status st = load_bytes(&image, dev, name, data, size, err);
-	st = st ? st : module_create(out, dev, image, err);
+	st = st ? st : module_create(out, dev, image, options, err);
 	image_release(image);
-	return st;
+	return module_give(out, st);
 }
 
-kz_status kz_module_load(kz_module **out, kz_device *dev, const void *data, int64_t size,
-	kz_error *err)
+kz_status kz_module_load_with(kz_module **out, kz_device *dev, const void *data, int64_t size,
+	const kz_load_options *options, kz_error *err)
 {
 	error_scope(err);
+	struct kz_image *image = NULL;
 	kz_status st;
+	options = options ? options : &load_defaults;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(dev, OBJECT_DEVICE, err))
-	    || (st = pointer_check(data, "an image", err))) {
+	    || (st = pointer_check(data, "an image", err))
+	    || (st = load_check_options(options, err))) {
 		return st;
 	}
 	if (size <= 0) {
 		return error_set(err, KZ_INVALID, "expected the bytes of an image, got a size of "
 			"%lld", (long long)size);
 	}
-	return module_give(out, module_load_named(out, dev, "image", data, (size_t)size, err));
+	st = load_bytes(&image, dev, "image", data, (size_t)size, err);
+	return module_load_end(out, dev, image, options, st, err);
+}
+
+kz_status kz_module_load(kz_module **out, kz_device *dev, const void *data, int64_t size,
+	kz_error *err)
+{
+	error_scope(err);
+	return kz_module_load_with(out, dev, data, size, NULL, err);
 }
 
 kz_status kz_module_load_file(kz_module **out, kz_device *dev, const char *path, kz_error *err)
@@ -74,6 +83,7 @@ kz_status kz_module_load_file(kz_module **out, kz_device *dev, const char *path,
 	error_scope(err);
 	char *data = NULL;
 	size_t size = 0;
+	struct kz_image *image = NULL;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(dev, OBJECT_DEVICE, err))
@@ -81,10 +91,10 @@ kz_status kz_module_load_file(kz_module **out, kz_device *dev, const char *path,
 	    || (st = file_read(&data, &size, path, err))) {
 		return st;
 	}
-	st = size > 0 ? module_load_named(out, dev, path, data, size, err)
+	st = size > 0 ? load_bytes(&image, dev, path, data, size, err)
 		: error_set(err, KZ_BAD_IMAGE, "'%s' is empty, expected an image", path);
 	mem_free(data);
-	return module_give(out, st);
+	return module_load_end(out, dev, image, &load_defaults, st, err);
 }
 
 kz_status kz_module_load_image(kz_module **out, kz_device *dev, kz_image *image, kz_error *err)
@@ -96,7 +106,7 @@ kz_status kz_module_load_image(kz_module **out, kz_device *dev, kz_image *image,
 	    || (st = object_check(image, OBJECT_IMAGE, err))) {
 		return st;
 	}
-	return module_give(out, module_create(out, dev, image, err));
+	return module_give(out, module_create(out, dev, image, &load_defaults, err));
 }
 
 /* Whether the driver is older than the PTX that the options ask for: a cubin for the device is what
@@ -122,12 +132,18 @@ static kz_status module_compile_and_load(struct kz_module **out, struct kz_devic
 	const char *source, const kz_compile_options *options, kz_error *err)
 {
 	struct kz_image *image = NULL;
+	kz_load_options load = KZ_LOAD_OPTIONS_INIT;
 	kz_status st = device_check_loss(dev, err);
 	st = st ? st : image_compile(&image, source, options, dev->info.compute_capability,
 		dev->ptx_only, err);
 	bool is_shared = !st && image_cache_module(out, dev, image);
 	if (!st && !*out) {
-		st = module_create(out, dev, image, err);
+		if (options && image->rtc.is_ptx) { /* else they are in the machine code */
+			load.max_registers = options->max_registers;
+			load.line_info = options->line_info;
+			load.debug = options->debug;
+		}
+		st = module_create(out, dev, image, &load, err);
 		/* not one that was made of it */
 		if (!st && is_shared && (*out)->image == image) {
 			struct kz_module *made = *out;

@@ -361,6 +361,110 @@ START_TEST(nothing_behind_the_size_is_read)
 }
 END_TEST
 
+/* The stub's log has the options that it got. */
+START_TEST(options_of_the_drivers_compiler_arrive)
+{
+	static const char ptx[] = ".version 7.0\n.target sm_75\n.address_size 64\n";
+	static const struct {
+		kz_load_options options;
+		const char *log;
+	} rows[] = {
+		{{0}, ""}, {{.max_registers = 20}, "0=20 "}, {{.threads_per_block = 256}, "1=256 "},
+		{{.optimization = 1}, "7=1 "}, {{.optimization = -1}, "7=0 "},
+		{{.line_info = 1}, "13=1 "}, {{.debug = 1}, "11=1 "}, {{.cache_mode = 2}, "14=2 "},
+		{{.arch = "sm_90"}, "9=90 "}, {{.arch = "compute_75"}, "9=75 "},
+		{{.arch = "sm_90a"}, "9=65626 "}, {{.arch = "sm_100f"}, "9=131172 "},
+		{{.max_registers = 9, .cache_mode = 1, .line_info = 1}, "0=9 13=1 14=1 "},
+	};
+	kz_device *dev = support_open_stub("");
+	kz_module *mod = NULL;
+	for (size_t i = 0; i < countof(rows); i++) {
+		char log[64];
+		kz_load_options options = rows[i].options;
+		options.size = sizeof(options);
+		ok(kz_module_load_with(&mod, dev, ptx, sizeof(ptx) - 1, &options, &err));
+		ck_assert_str_eq(kz_module_log(mod), "");
+		kz_module_release(mod);
+		options.verbose = 1;
+		ok(kz_module_load_with(&mod, dev, ptx, sizeof(ptx) - 1, &options, &err));
+		snprintf(log, sizeof(log), "12=1 %s", rows[i].log);
+		ck_assert_str_eq(kz_module_log(mod), log);
+		kz_module_release(mod);
+	}
+	support_close_stub(dev);
+}
+END_TEST
+
+START_TEST(options_that_cannot_be_are_refused)
+{
+	static const struct {
+		kz_load_options options;
+		const char *why;
+	} rows[] = {
+		{{.max_registers = -1}, "expected max_registers from 0 to 2147483647, got -1"},
+		{{.threads_per_block = -1}, "expected threads_per_block from 0"},
+		{{.optimization = 5}, "expected optimization from -1 to 4, got 5"},
+		{{.cache_mode = 3}, "expected cache_mode from 0 to 2, got 3"},
+		{{.log_size = -1}, "expected log_size from 0"},
+		{{.arch = "90"}, "expected an arch such as 'sm_90', got '90'"},
+		{{.arch = "sm_90b"}, "such as 'sm_90'"}, {{.arch = "sm_"}, "such as 'sm_90'"},
+		{{.arch = ""}, "such as 'sm_90'"}, {{.arch = "lto_90"}, "such as 'sm_90'"},
+		{{.arch = "sm_90", .threads_per_block = 1}, "got both"},
+	};
+	kz_device *dev = support_open_stub("");
+	kz_module *mod = NULL;
+	for (size_t i = 0; i < countof(rows); i++) {
+		kz_load_options options = rows[i].options;
+		options.size = sizeof(options);
+		fails(kz_module_load_with(&mod, dev, "x", 1, &options, &err), KZ_INVALID,
+			rows[i].why);
+		options.size = 1;
+		fails(kz_module_load_with(&mod, dev, "x", 1, &options, &err), KZ_INVALID,
+			"kz_load_options has size 1");
+	}
+	support_close_stub(dev);
+}
+END_TEST
+
+/* A limit of a kernel that has many, whether it comes with PTX or with the source. */
+START_TEST(a_limit_of_registers_is_kept)
+{
+	static const char many[] =
+		"extern \"C\" __global__ void many(float *a)\n"
+		"{\n"
+		"	float x[64];\n"
+		"	for (int i = 0; i < 64; i++) { x[i] = a[i * blockDim.x + threadIdx.x]; }\n"
+		"	__syncthreads();\n"
+		"	for (int i = 0; i < 64; i++) { a[i * i] = x[i] * x[63 - i]; }\n"
+		"}\n";
+	kz_compile_options compile_options = KZ_COMPILE_OPTIONS_INIT;
+	kz_load_options options = KZ_LOAD_OPTIONS_INIT;
+	kz_device *dev = support_open(_i);
+	for (int limit = 0; limit <= 24; limit += 24) {
+		for (int by_source = 0; by_source < 2; by_source++) {
+			kz_kernel_info info = KZ_KERNEL_INFO_INIT;
+			kz_image *image = NULL;
+			kz_module *mod = NULL;
+			kz_kernel *kernel = NULL;
+			compile_options.arch = "compute_75";
+			compile_options.max_registers = by_source ? limit : 0;
+			options.max_registers = limit;
+			options.verbose = 1;
+			ok(kz_compile(&image, many, &compile_options, &err));
+			ok(by_source ? kz_module_compile(&mod, dev, many, &compile_options, &err)
+				: kz_module_load_with(&mod, dev, kz_image_data(image, NULL),
+				kz_image_size(image), &options, &err));
+			ok(kz_module_kernel(&kernel, mod, "many", &err));
+			ok(kz_kernel_describe(kernel, &info, &err));
+			ck_assert(limit ? info.registers == limit : info.registers > 24);
+			kz_module_release(mod);
+			kz_image_release(image);
+		}
+	}
+	support_close(dev);
+}
+END_TEST
+
 SUITE(load)
 {
 	Suite *suite = suite_create("load");
@@ -372,6 +476,10 @@ SUITE(load)
 		bytes_that_are_nearly_the_same_are_another_image);
 	tcase_add_loop_test(tc, nothing_behind_the_size_is_read, 0, countof(behind));
 	tcase_add_loop_test(tc, every_failing_allocation_of_a_load_becomes_an_error, 0, 2);
+	tc = suite_add_case(suite, "options");
+	tcase_add_tests(tc, 1, options_of_the_drivers_compiler_arrive,
+		options_that_cannot_be_are_refused);
+	tcase_add_tests(tc, support_device_count(), a_limit_of_registers_is_kept);
 	tc = suite_add_case(suite, "versions");
 	tcase_add_loop_test(tc, a_refusal_names_both_versions, 0, countof(refusals));
 	tcase_add_loop_test(tc, ptx_that_is_newer_than_the_driver_becomes_a_cubin, 0,
