@@ -28,11 +28,13 @@
  * both sides are computed.  As in numpy, a constant exponent can select another operation: a**2 is
  * square(a), and for floats a**0.5 is sqrt(a) and a**-1 is reciprocal(a).
  *
- * Functions are the operations of ops.h by name: sin(a), maximum(a, b), where(c, x, y); also abs,
- * acos, acosh, arg, asin, asinh, atan, atan2, atanh, bitwise_not, conj, deg2rad, fix, gamma, max,
- * min, mod, pow, rad2deg, round; and the dtypes: float32(a).  Numbers are 7, 0x1F, 0b101, 0o17,
- * 2.5, 1e-3, 2j.  The constants pi, e, inf, nan, True, False, true and false yield to variables of
- * that name.  White space and line breaks do not matter, nor does the program's locale.
+ * Functions are the operations of ops.h by name: sin(a), maximum(a, b), where(c, x, y),
+ * isclose(a, b) or isclose(a, b, rtol, atol, equal_nan), nan_to_num(a, nan, posinf, neginf);
+ * also abs, acos, acosh, arg, asin, asinh, atan, atan2, atanh, bitwise_not, conj, deg2rad, fix,
+ * gamma, max, min, mod, pow, rad2deg, round; and the dtypes: float32(a).  Numbers are 7, 0x1F,
+ * 0b101, 0o17, 2.5, 1e-3, 2j.  The constants pi, e, inf, nan, True, False, true and false yield to
+ * variables of that name.  White space and line breaks do not matter, nor does the program's
+ * locale.
  *
  * An error has its place in the text in err.line and err.column, and the text with a caret in
  * err.log.

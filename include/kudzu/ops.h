@@ -140,7 +140,14 @@ typedef enum kz_op {
 	KZ_OP_EXP1 = 100,         /**< the exponential integral E1; NaN below 0 */
 	KZ_OP_EXPI = 101,         /**< the exponential integral Ei */
 	KZ_OP_SICI_SINE = 102,    /**< the sine integral; scipy's sici gives the pair */
-	KZ_OP_SICI_COSINE = 103   /**< the cosine integral of |a| */
+	KZ_OP_SICI_COSINE = 103,  /**< the cosine integral of |a| */
+	KZ_OP_COMPLEX = 104,      /**< a + b i; each part is a float32, or a float64 */
+	KZ_OP_ISCLOSE = 105,      /**< |a - b| <= atol + rtol |b|, or both are equal.  Operands that
+	                               may follow: rtol (1e-5), atol (1e-8), and whether NaN is
+	                               close to NaN (false) */
+	KZ_OP_NAN_TO_NUM = 106    /**< finite numbers in the place of others; of complex numbers in
+	                               each part.  Operands that may follow: what NaN becomes (0),
+	                               infinity (the largest number), and minus infinity */
 } kz_op;
 
 /** How to apply an operation.  Initialize with KZ_OP_OPTIONS_INIT. */
@@ -168,6 +175,7 @@ typedef struct kz_op_options {
  *        options have `into`, it is set to that array with one more reference, and may be NULL.
  * @param options NULL for the defaults.
  * @param args KZ_ARGS(...): as many operands as the operation has, at least one of them an array.
+ *        isclose and nan_to_num have more, which may be left out.
  * @return KZ_OK; KZ_INVALID for a number of operands, types, shapes, devices or a stream that do
  *         not fit, with what was found; KZ_RANGE for a number that the arrays' type cannot hold;
  *         KZ_DEVICE_MEMORY; KZ_NO_COMPILER.
@@ -186,7 +194,7 @@ KZ_API KZ_NODISCARD kz_status kz_apply_into(kz_array *into, kz_op op, kz_error *
 /** Return the name of an operation, "add"; NULL for any other number.  Static. */
 KZ_API const char *kz_op_name(kz_op op);
 
-/** Return the number of operands of an operation; 0 for any other number. */
+/** Return the number of operands that an operation needs; 0 for any other number. */
 KZ_API int kz_op_arity(kz_op op);
 
 /**
@@ -352,6 +360,9 @@ KZ_API void kz_device_kernel_stats(const kz_device *dev, kz_kernel_stats *out);
 #define kz_expi(out, x, err) KZ_APPLY_1(KZ_OP_EXPI, out, x, err)
 #define kz_sici_sine(out, x, err) KZ_APPLY_1(KZ_OP_SICI_SINE, out, x, err)
 #define kz_sici_cosine(out, x, err) KZ_APPLY_1(KZ_OP_SICI_COSINE, out, x, err)
+#define kz_complex(out, x, y, err) KZ_APPLY_2(KZ_OP_COMPLEX, out, x, y, err)
+#define kz_isclose(out, x, y, err) KZ_APPLY_2(KZ_OP_ISCLOSE, out, x, y, err)
+#define kz_nan_to_num(out, x, err) KZ_APPLY_1(KZ_OP_NAN_TO_NUM, out, x, err)
 
 /*
  * The operations by name, with the result in an array that is there already and may be an operand:
@@ -467,5 +478,8 @@ KZ_API void kz_device_kernel_stats(const kz_device *dev, kz_kernel_stats *out);
 #define kz_expi_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_EXPI, into, x, err)
 #define kz_sici_sine_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_SICI_SINE, into, x, err)
 #define kz_sici_cosine_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_SICI_COSINE, into, x, err)
+#define kz_complex_into(into, x, y, err) KZ_APPLY_INTO_2(KZ_OP_COMPLEX, into, x, y, err)
+#define kz_isclose_into(into, x, y, err) KZ_APPLY_INTO_2(KZ_OP_ISCLOSE, into, x, y, err)
+#define kz_nan_to_num_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_NAN_TO_NUM, into, x, err)
 
 #endif

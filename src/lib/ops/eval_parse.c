@@ -384,7 +384,7 @@ static int parse_unknown_function(struct eval_parser *p, const struct eval_token
 }
 
 /* The operands of a call, up to the parenthesis behind them; returns how many, -1 on failure. */
-static int parse_operands(struct eval_parser *p, int args[3])
+static int parse_operands(struct eval_parser *p, int args[EXPR_OPERANDS])
 {
 	int count = 0;
 	eval_advance(p);
@@ -397,7 +397,7 @@ static int parse_operands(struct eval_parser *p, int args[3])
 		if (node < 0) {
 			return -1;
 		}
-		if (count < 3) {
+		if (count < EXPR_OPERANDS) {
 			args[count] = node;
 		}
 		count++;
@@ -411,7 +411,7 @@ static int parse_operands(struct eval_parser *p, int args[3])
 static int parse_call(struct eval_parser *p, const struct eval_token *name)
 {
 	struct callee callee;
-	int args[3] = {0};
+	int args[EXPR_OPERANDS] = {0};
 	if (!parse_find_callee(&callee, p, name)) {
 		return parse_unknown_function(p, name);
 	}
@@ -419,12 +419,18 @@ static int parse_call(struct eval_parser *p, const struct eval_token *name)
 	if (count < 0) {
 		return -1;
 	}
-	int want = callee.op ? kz_op_arity(callee.op) : 1;
-	if (count != want) {
+	const int want = callee.op ? kz_op_arity(callee.op) : 1;
+	const int most = callee.op ? expr_op_most(callee.op) : 1;
+	if (most > want && (count < want || count > most)) {
+		return eval_fail(p, name->at, "%.*s takes %d to %d operands, got %d",
+			(int)name->len, parse_token_text(p, name), want, most, count);
+	}
+	if (count < want || count > most) {
 		return eval_fail(p, name->at, "%.*s takes %d operand%s, got %d", (int)name->len,
 			parse_token_text(p, name), want, plural(want), count);
 	}
-	return callee.op ? eval_apply(p, callee.op, args, name->at)
+	return callee.op ? eval_place(p, expr_apply_some(p->expr, callee.op, args, count, p->err),
+			name->at)
 		: eval_place(p, expr_cast(p->expr, args[0], callee.dtype, p->err), name->at);
 }
 

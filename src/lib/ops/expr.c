@@ -38,7 +38,9 @@ enum rule {
 	LOGICAL,     /* all bool */
 	BITS,        /* the common type, of integers or bool */
 	COUNT_BITS,  /* the same; the result is uint8 */
-	SHIFT        /* the common type, of integers; bool: int8 */
+	SHIFT,       /* the common type, of integers; bool: int8 */
+	COMPLEX,     /* FLOAT_32; the result is complex */
+	COMPOSED     /* by compose.c */
 };
 
 static const struct expr_op ops[EXPR_OPS] = {
@@ -512,6 +514,12 @@ static bool expr_type_operation(struct typing *t, enum rule rule)
 	case EXPONENT:
 		expr_become(t, real, KZ_I32);
 		break;
+	case COMPLEX:
+		real = dtype_wide(real);
+		expr_become(t, real, real == KZ_F32 ? KZ_C64 : KZ_C128);
+		return dtype_is_number(common) && !dtype_is_complex(common);
+	case COMPOSED:
+		return false;
 	case PREDICATE:
 		expr_become(t, common, KZ_BOOL);
 		break;
@@ -571,4 +579,22 @@ int expr_apply(struct expr *expr, kz_op number, const int *args, kz_error *err)
 		expr->nodes[node].weak = t.weak && t.result != KZ_BOOL;
 	}
 	return node;
+}
+
+bool expr_unify(struct expr *expr, int *nodes, int count, kz_error *err)
+{
+	struct typing t = {.expr = expr, .nodes = nodes, .count = count};
+	if (!expr_type_operation(&t, DIVIDE)) {
+		const char *first = dtype_refused(expr->nodes[nodes[0]].dtype);
+		error_set(err, KZ_INVALID, "isclose does not take %s and %s", first,
+			dtype_refused(expr->nodes[nodes[1]].dtype));
+		return false;
+	}
+	for (int i = 0; i < count; i++) {
+		nodes[i] = expr_cast(expr, nodes[i], t.dtype[i], err);
+		if (nodes[i] < 0) {
+			return false;
+		}
+	}
+	return true;
 }

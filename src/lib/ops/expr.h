@@ -23,7 +23,7 @@
 
 #include <kudzu/ops.h>
 
-enum { EXPR_NODES = 192, EXPR_ARRAYS = 24, EXPR_SCALARS = 32 };
+enum { EXPR_NODES = 192, EXPR_ARRAYS = 24, EXPR_SCALARS = 32, EXPR_OPERANDS = 5 };
 
 /* The operations have the numbers from 1 on, without a gap. */
 enum {
@@ -82,6 +82,12 @@ int expr_index(struct expr *expr, kz_error *err);
 int expr_cast(struct expr *expr, int node, kz_dtype dtype, kz_error *err);
 /* An operation on kz_op_arity(op) nodes. */
 int expr_apply(struct expr *expr, kz_op op, const int *args, kz_error *err);
+/* An operation of which some operands may be left out, on `count` nodes: from kz_op_arity(op) to
+ * expr_op_most(op). */
+int expr_apply_some(struct expr *expr, kz_op op, const int *args, int count, kz_error *err);
+int expr_op_most(kz_op op);
+/* Convert the operands of isclose to their common type; of integers: float64. */
+bool expr_unify(struct expr *expr, int *nodes, int count, kz_error *err);
 
 /* An operation on one or two nodes, of which each may be -1 after a failure: then this is -1,
  * too. */

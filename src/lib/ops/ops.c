@@ -17,7 +17,7 @@ struct ops_call {
 
 static bool ops_try_build(struct expr *expr, const struct ops_call *call, kz_error *err)
 {
-	int nodes[3] = {0};
+	int nodes[EXPR_OPERANDS] = {0};
 	expr_init(expr);
 	for (size_t i = 0; i < call->args->count; i++) {
 		nodes[i] = expr_arg(expr, &call->args->items[i], (int)i + 1, err);
@@ -25,7 +25,7 @@ static bool ops_try_build(struct expr *expr, const struct ops_call *call, kz_err
 			return false;
 		}
 	}
-	int node = expr_apply(expr, call->op, nodes, err);
+	int node = expr_apply_some(expr, call->op, nodes, (int)call->args->count, err);
 	return node >= 0 && (!call->dtype || expr_cast(expr, node, call->dtype, err) >= 0);
 }
 
@@ -64,15 +64,18 @@ static kz_status ops_apply(kz_array **out, const struct ops_call *call,
 	struct elementwise noted = *how;
 	const bool mine = error_is_clean(err);
 	kz_status st = KZ_OK;
-	const int arity = kz_op_arity(op);
+	const int arity = kz_op_arity(op), most = expr_op_most(op);
 	if (!arity) {
 		return error_set(err, KZ_INVALID, "%d is not a kz_op", (int)op);
 	}
-	if ((size_t)arity != args->count) {
-		return error_set(err, KZ_INVALID, "kz_%s%s takes %d operand%s, got %zu",
+	if (args->count < (size_t)arity || args->count > (size_t)most) {
+		return most > arity ? error_set(err, KZ_INVALID,
+			"kz_%s%s takes %d to %d operands, got %zu", kz_op_name(op), call->suffix,
+			arity, most, args->count)
+			: error_set(err, KZ_INVALID, "kz_%s%s takes %d operand%s, got %zu",
 			kz_op_name(op), call->suffix, arity, plural(arity), args->count);
 	}
-	const bool known = !call->dtype && shortcut_read(&like, op, how, args);
+	const bool known = !call->dtype && most == arity && shortcut_read(&like, op, how, args);
 	if (known && shortcut_run(&st, out, &like, how, args, err)) {
 		return st;
 	}

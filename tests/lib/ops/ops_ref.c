@@ -207,6 +207,15 @@ static long double scale(long double a, long double b)
 	return ldexpl(a, b > 30000 ? 30000 : b < -30000 ? -30000 : (int)b);
 }
 
+/* Step by step in the type itself, as numpy computes it. */
+static bool is_close(long double a, long double b, kz_dtype t)
+{
+	const long double apart = fabsl(number_round(t, a - b));
+	const long double share = number_round(t, number_round(t, 1e-5L) * fabsl(b));
+	return a == b || (isfinite(b)
+		&& apart <= number_round(t, number_round(t, 1e-8L) + share));
+}
+
 #define EXACTLY(op) (t == KZ_F64 ? (double)a op (double)b : a op b)
 REAL(add, EXACTLY(+))
 REAL(subtract, EXACTLY(-))
@@ -295,6 +304,8 @@ REAL(exp1, special_exp1(a))
 REAL(expi, special_expi(a))
 REAL(sici_sine, special_si(a))
 REAL(sici_cosine, special_ci(a))
+REAL(isclose, is_close(a, b, t))
+REAL(nan_to_num, isnan(a) ? 0 : isinf(a) ? copysignl(number_largest(t), a) : a)
 
 /* Complex numbers */
 
@@ -356,6 +367,7 @@ COMPLEX(imag, cimagl(a))
 COMPLEX(conjugate, conjl(a))
 COMPLEX(angle, cargl(a))
 COMPLEX(sinc, special_complex_sinc(a))
+COMPLEX(isclose, cabsl(a - b) <= 1e-8L + 1e-5L * cabsl(b))
 COMPLEX(equal, creall(a) == creall(b) && cimagl(a) == cimagl(b))
 COMPLEX(not_equal, creall(a) != creall(b) || cimagl(a) != cimagl(b))
 
@@ -377,6 +389,7 @@ COMPLEX(not_equal, creall(a) != creall(b) || cimagl(a) != cimagl(b))
 #define INT32 "iiiiiiiiiiiiiii"
 #define UINT8 "BBBBBBBBBBBBBBB"
 #define BOOLS "???????????????"
+#define COMPLEX_64 "FFFDDFFDDFFFD.."
 
 #define ROW(op, computed, result, whole, real, planar, f32, f64) \
 	[KZ_OP_##op] = {REF_PLAIN, computed, result, whole, real, planar, {f32, f64}}
@@ -496,6 +509,9 @@ const struct ref ref_ops[REF_OPS] = {
 	FUNCTION(EXPI, expi, 1, 4),
 	FUNCTION(SICI_SINE, sici_sine, 1, 2),
 	FUNCTION(SICI_COSINE, sici_cosine, 1, 8),
+	ROW(COMPLEX, FLOAT_32, COMPLEX_64, 0, R(same), 0, 0, 0),
+	ROW(ISCLOSE, DIVIDED, BOOLS, 0, R(isclose), C(isclose), 0, 0),
+	ROW(NAN_TO_NUM, ALL, ALL, W(same), R(nan_to_num), C(same), 0, 0),
 };
 
 /* Using it */
@@ -550,6 +566,9 @@ struct number ref_apply(kz_op op, const kz_dtype *computed, const struct number 
 	}
 	if (kind <= NUMBER_INTEGER) {
 		return number_of_whole(ref->whole(x[0].i, x[1].i, x[2].i, computed[0]));
+	}
+	if (op == KZ_OP_COMPLEX) {
+		return (struct number){0, x[0].re, x[1].re};
 	}
 	if (kind == NUMBER_REAL) {
 		struct number out = number_of_real(ref->real(x[0].re, x[1].re, x[2].re,
@@ -619,6 +638,7 @@ static double complex_ulps(kz_op op, const struct number *x)
 	case KZ_OP_REAL:
 	case KZ_OP_IMAG:
 	case KZ_OP_CONJUGATE:
+	case KZ_OP_NAN_TO_NUM:
 		return 0;
 	case KZ_OP_POWER:
 		return power_ulps(x);

@@ -33,7 +33,7 @@ struct ref {
 };
 
 extern const struct ref ref_ops[];
-enum { REF_OPS = 104 };
+enum { REF_OPS = 107 };
 
 /* The types that operands of these types become, and that of the result; false if refused. */
 bool ref_types(kz_op op, const kz_dtype *operands, kz_dtype *computed, kz_dtype *result);

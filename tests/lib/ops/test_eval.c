@@ -65,6 +65,46 @@ DEVICE_TEST(an_expression_is_computed)
 	kz_array_release(out);
 }
 
+DEVICE_TEST(operands_of_isclose_may_be_left_out)
+{
+	static const double x[] = {1, 1, 100, NAN, INFINITY, 0},
+		y[] = {1.000001, 1.1, 101, NAN, INFINITY, 1e-9};
+	static const bool by_default[] = {1, 0, 0, 0, 1, 1}, by_ratio[] = {1, 0, 1, 0, 1, 1},
+		by_both[] = {1, 1, 1, 0, 1, 1}, with_nan[] = {1, 1, 1, 1, 1, 1};
+	kz_array *p, *q, *out;
+	ok(kz_array_from(&p, dev, KZ_F64, KZ_SHAPE(6), x, sizeof(x), &err));
+	ok(kz_array_from(&q, dev, KZ_F64, KZ_SHAPE(6), y, sizeof(y), &err));
+	ok(kz_isclose(&out, p, q, &err));
+	holds(out, KZ_BOOL, by_default, sizeof(by_default));
+	ok(kz_eval(&out, "isclose(p, q, 0.02)", NULL, &err, KZ_VARS(p, q)));
+	holds(out, KZ_BOOL, by_ratio, sizeof(by_ratio));
+	ok(kz_eval(&out, "isclose(p, q, 0.02, 0.1)", NULL, &err, KZ_VARS(p, q)));
+	holds(out, KZ_BOOL, by_both, sizeof(by_both));
+	ok(kz_apply(&out, KZ_OP_ISCLOSE, NULL, &err, KZ_ARGS(p, q, 0.02, 0.1, true)));
+	holds(out, KZ_BOOL, with_nan, sizeof(with_nan));
+	fails(kz_apply(&out, KZ_OP_ISCLOSE, NULL, &err, KZ_ARGS(p)), KZ_INVALID,
+		"kz_isclose takes 2 to 5 operands, got 1");
+	release_arrays(p, q);
+}
+
+DEVICE_TEST(nan_to_num_replaces_the_parts_of_complex_numbers)
+{
+	const float most = 3.402823466e38f, inf = INFINITY;
+	const float x[] = {1, NAN, inf, -2, -inf, NAN}, zeros[] = {1, 0, most, -2, -most, 0},
+		others[] = {1, 7, 8, -2, 9, 7};
+	kz_array *z, *out;
+	ok(kz_array_from(&z, dev, KZ_C64, KZ_SHAPE(3), x, sizeof(x), &err));
+	ok(kz_nan_to_num(&out, z, &err));
+	holds(out, KZ_C64, zeros, sizeof(zeros));
+	ok(kz_eval(&out, "nan_to_num(z, 7, 8, 9)", NULL, &err, KZ_VARS(z)));
+	holds(out, KZ_C64, others, sizeof(others));
+	ok(kz_apply(&out, KZ_OP_NAN_TO_NUM, NULL, &err, KZ_ARGS(z, 7, 8, 9)));
+	holds(out, KZ_C64, others, sizeof(others));
+	fails(kz_eval(&out, "nan_to_num(a, z)", NULL, &err, KZ_VARS(a, z)), KZ_INVALID,
+		"nan_to_num does not take complex64 in the place of NaN");
+	kz_array_release(z);
+}
+
 DEVICE_TEST(arrays_of_an_expression_broadcast)
 {
 	static const int32_t column[] = {10, 20}, row[] = {1, 2, 3};
@@ -459,6 +499,8 @@ SUITE(eval)
 	TCase *tc = suite_add_case(s, "each device");
 	tcase_set_timeout(tc, 240);
 	tcase_add_tests(tc, support_device_count(), an_expression_is_computed,
+		operands_of_isclose_may_be_left_out,
+		nan_to_num_replaces_the_parts_of_complex_numbers,
 		arrays_of_an_expression_broadcast, strided_and_empty_arrays_have_their_place,
 		a_c_variable_of_any_type_is_captured, complex_variables_are_captured,
 		the_result_goes_where_options_say,

@@ -12,8 +12,12 @@ from numeric.table import Row, apart
 # one, not a product with its reciprocal.
 
 TEXTS = ["2*a + b", "a*b - c", "(a - b) / 3", "where(a > b, a, c)", "a**2 - b**2", "a < b",
-         "maximum(a, b) + minimum(b, c)", "(a != b) & (b <= c)", "-a / 7", "sqrt(abs(a)) + b"]
-FUNCTIONS = {name: getattr(np, name) for name in ("where", "maximum", "minimum", "sqrt")}
+         "maximum(a, b) + minimum(b, c)", "(a != b) & (b <= c)", "-a / 7", "sqrt(abs(a)) + b",
+         "isclose(a, b)", "isclose(a, b, 0.5, 0.1)", "isclose(a / b, b / c, 0.1, 0.1, True)",
+         "nan_to_num(a / b)", "nan_to_num(a / b, 1.5, inf, -3.5)", "nan_to_num(a)"]
+FUNCTIONS = {name: getattr(np, name) for name in ("where", "maximum", "minimum", "sqrt",
+                                                  "isclose", "inf")}
+FUNCTIONS["nan_to_num"] = lambda x, *rest: np.nan_to_num(x, True, *rest)
 
 
 def draw_eval(d):
