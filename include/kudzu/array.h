@@ -162,7 +162,7 @@ KZ_API KZ_NODISCARD kz_status kz_array_wrap(kz_array **out, kz_buffer *buffer, k
  * Its contents are undefined.
  *
  * @param shape extents now, at least one; the first may be 0.
- * @param capacity what the first extent can grow to, at least what it is.
+ * @param capacity the most that the first extent can grow to; at least that extent.
  * @return as kz_buffer_create_growable; also KZ_INVALID for a bad dtype or shape; KZ_RANGE if the
  *         product of extents and element size overflows.
  * Ownership: release it with kz_array_release, which waits for the last use.

@@ -235,7 +235,7 @@ typedef struct kz_nodes {
  * Add a node that copies between buffers of the device; as kz_copy_dtod.
  *
  * @param out set to the node, NULL on failure; may be NULL.  The same holds for all nodes.
- * @param after what it comes after.
+ * @param after the nodes that it comes after.
  * @return as kz_copy_dtod; KZ_INVALID for a node of another graph.
  * Ownership: the node belongs to the graph, which keeps the memory that it uses.
  */
@@ -277,7 +277,7 @@ KZ_API KZ_NODISCARD kz_status kz_graph_add_host(kz_node **out, kz_graph *graph, 
 /**
  * Add a node that runs another graph.
  *
- * @param child a graph of the same device; the node has a copy of what it is now.
+ * @param child a graph of the same device; the node gets a copy of it as it is now.
  * @return KZ_OK; KZ_UNSUPPORTED as for kz_graph_clone; KZ_INVALID, also for a child that calls the
  *         program in the body of a conditional node.
  */
@@ -330,7 +330,7 @@ KZ_API KZ_NODISCARD kz_status kz_graph_condition(uint64_t *out, kz_graph *graph,
  * the name already.
  *
  * @param then set to the graph to run if the condition is not 0.
- * @param otherwise set to the one to run if it is 0; NULL: there is none.
+ * @param otherwise set to the graph to run if the condition is 0; NULL if nothing runs then.
  * @param condition of kz_graph_condition for the same graph; one node can have it.
  * @return KZ_OK; KZ_INVALID; the driver's failures.
  * Ownership: the bodies belong to the node; to release them does nothing.

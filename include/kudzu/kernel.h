@@ -508,7 +508,7 @@ KZ_API void *kz_kernel_handle(const kz_kernel *kernel);
  * Add a node to a graph that launches a kernel.
  *
  * @param out set to the node, NULL on failure; may be NULL.
- * @param after what it comes after.
+ * @param after the nodes that it comes after.
  * @param options NULL for the defaults; the stream does not matter.
  * @return as kz_launch; KZ_INVALID for a node of another graph; KZ_UNSUPPORTED for a
  *         cooperative or programmatic launch, and for a cluster: capture these.

@@ -105,10 +105,10 @@ typedef enum kz_matrix_op {
 KZ_API KZ_NODISCARD kz_status kz_gemm(kz_array *c, kz_arg alpha, kz_array *a, kz_matrix_op op_a,
 	kz_array *b, kz_matrix_op op_b, kz_arg beta, kz_stream *stream, kz_error *err);
 
-/* Products of matrices that a triangle says all of: BLAS's symm, syrk and trmm.  The other triangle
- * is not read, and of a result not written; it may have NaN.  Their work is that of kz_gemm, so what
- * kz_gemm says of types, batches, libraries and strides holds for them.  A NaN or an infinity of
- * another operand may spread to all elements of its row or column. */
+/* Products of matrices that one triangle describes completely: BLAS's symm, syrk and trmm.  They do
+ * not read the other triangle of an operand, which may hold NaN, and do not write that of a result.
+ * They work as kz_gemm does, whose comment says which types, batches, libraries and strides there
+ * are.  A NaN or an infinity of another operand may spread to its whole row or column. */
 
 /** A triangle of a matrix, with its diagonal.  The numbers never change. */
 typedef enum kz_triangle {
@@ -364,7 +364,7 @@ KZ_API KZ_NODISCARD kz_status kz_diag(kz_array **out, kz_array *array, int64_t k
  * is the common one of x and int64, so float32 gives float64; the options' dtype says otherwise.
  *
  * @param x 1-d.
- * @param columns from 0; -1 for as many as there are numbers.
+ * @param columns from 0; -1 for as many as x has numbers.
  * @param increasing 1: the powers are 0, 1, 2 ...; 0: they fall to 0, as numpy has it.
  * @return as kz_tril; KZ_INVALID for an x that is not 1-d, and for columns below -1.
  */

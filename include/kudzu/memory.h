@@ -23,9 +23,9 @@
  * A growable buffer (kz_buffer_create_growable) grows and shrinks in place: its addresses are
  * reserved, and get memory when they need it.  Nothing is copied: what is in the memory stays, and
  * its address is the same for ever.  So views, prepared launches, graphs and kernels that run go on
- * with the part that they know.  The capacity takes addresses, of which there are plenty, and no
- * memory.  The memory comes from the driver's virtual memory management, which maps it in pieces of
- * 2 MiB or more, an eighth of what there is; so up to an eighth more is reserved than asked for.
+ * with the part that they know.  The capacity costs addresses, which are plentiful, and no memory.
+ * The memory comes from the driver's virtual memory management.  The buffer grows by pieces of at
+ * least 2 MiB and at most an eighth of its size, which may reserve an eighth more than you ask for.
  * The statistics of pool.h and kz_device_limit_memory count it.  kz_device_set_allocator and
  * KUDZU_POOL do not apply.  Kernels of other devices cannot use it.
  */
@@ -52,8 +52,8 @@ KZ_API KZ_NODISCARD kz_status kz_buffer_create(kz_buffer **out, kz_device *dev, 
 /**
  * Allocate device memory for use in a stream; as kz_buffer_create.
  *
- * The pool prefers memory that this stream, or none, used last, so that work need not wait for
- * another stream.
+ * The pool prefers memory that this stream used last, or that no stream has used, so that work need
+ * not wait for another stream.
  *
  * @param stream of `dev`, where the memory is used first; NULL for the default stream.
  */
@@ -106,7 +106,7 @@ typedef struct kz_pointer_info {
 	size_t size;          /**< sizeof(kz_pointer_info); set by KZ_POINTER_INFO_INIT */
 	int32_t kind;         /**< a kz_memory_kind; if that is KZ_MEMORY_UNKNOWN, all below is 0 */
 	int32_t reserved_int;
-	char device[24];      /**< the device of the memory, or of whoever pinned it: "cuda:1" */
+	char device[24];      /**< of the memory, or the one that pinned it: "cuda:1" */
 	uint64_t start;       /**< where the allocation begins that the address is in */
 	int64_t bytes;        /**< of that allocation */
 	void *host;           /**< by which the host reaches the address; NULL: it cannot */
@@ -119,7 +119,7 @@ typedef struct kz_pointer_info {
 #endif
 
 /**
- * Ask what memory an address is in, whoever allocated it.
+ * Ask what memory an address lies in.  Any library may have allocated it.
  *
  * @param dev any device of the driver to ask; the memory may be another one's.
  * @param address of a device or of the host.
@@ -198,8 +198,8 @@ KZ_API kz_device *kz_buffer_device(const kz_buffer *buffer);
  * @param size bytes that it has now, 0 allowed.
  * @param capacity bytes that it can grow to, at least `size`.
  * @return KZ_OK; KZ_INVALID for negative numbers; KZ_RANGE for a size above the capacity;
- *         KZ_UNSUPPORTED if the device has no virtual memory management; KZ_DEVICE_MEMORY if there
- *         is no memory, or there are no addresses; KZ_NO_MEMORY; the driver's failures.
+ *         KZ_UNSUPPORTED if the device has no virtual memory management; KZ_DEVICE_MEMORY if memory
+ *         or addresses have run out; KZ_NO_MEMORY; the driver's failures.
  * Ownership: release it with kz_buffer_release, which waits for the last use.  No pool keeps it.
  */
 KZ_API KZ_NODISCARD kz_status kz_buffer_create_growable(kz_buffer **out, kz_device *dev,
@@ -317,7 +317,7 @@ typedef enum kz_wait_condition {
  * @param stream NULL for the default stream.
  * @param offset bytes, so that the address is a multiple of 4.
  * @return KZ_OK; KZ_RANGE for bytes outside of the buffer; KZ_INVALID for an address that is not
- *         aligned, a condition that there is not, and a stream of another device; KZ_UNSUPPORTED or
+ *         aligned, an unknown condition, and a stream of another device; KZ_UNSUPPORTED or
  *         KZ_VERSION if the driver cannot do it; the driver's failures.
  * Ownership: the release of the buffer's last view waits for the device, and so for the wait to
  *        end.
@@ -358,7 +358,7 @@ typedef struct kz_access_window {
 	size_t size;       /**< sizeof(kz_access_window) */
 	kz_buffer *buffer; /**< where the window lies; of an array: kz_array_buffer */
 	int64_t offset;    /**< bytes from the start of the buffer */
-	int64_t bytes;     /**< of the window; 0: there is none */
+	int64_t bytes;     /**< of the window; 0 for no window */
 	float hit_ratio;   /**< the share of accesses, 0 to 1, that are treated as `hit` says; the
 	                        macro sets 1 */
 	int32_t hit;       /**< a kz_access; the macro sets KZ_ACCESS_PERSISTING */

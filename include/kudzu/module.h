@@ -153,8 +153,8 @@ KZ_API void kz_module_release(kz_module *mod);
  *        compiler spells it ("ns::scale<unsigned int, 4>"; white space does not matter), or the
  *        symbol in the image.  Namespaces may be left out, such as inline ones, if one kernel alone
  *        fits.  An instance has each of the names by which the options ask for it.
- * @return KZ_OK; KZ_NOT_FOUND, with the kernels that there are and the nearest name.  A template
- *         has only the instances that kz_compile_options names.
+ * @return KZ_OK; KZ_NOT_FOUND, whose message lists the module's kernels and the nearest name.  A
+ *         template has only the instances that kz_compile_options names.
  * Ownership: borrowed from the module.
  */
 KZ_API KZ_NODISCARD kz_status kz_module_kernel(kz_kernel **out, kz_module *mod, const char *name,

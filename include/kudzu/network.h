@@ -3,7 +3,7 @@
 #define KUDZU_NETWORK_H
 
 /*
- * What a network that classifies is made of, for programs that write down its training themselves.
+ * Parts of networks that classify, for programs that write their own training step.
  *
  *	kz_array *loss = NULL, *gradient = NULL, *odds = NULL;
  *	if (kz_cross_entropy(&loss, &gradient, scores, classes, NULL, &err)
@@ -12,8 +12,8 @@
  *	}
  *
  * scores has a row of numbers for each sample, one for each class: a network's last layer.  classes
- * has the number of the right class of each sample.  gradient is how the loss changes with each
- * score, where training goes back from.  take_along_axis is in indexing.h, matrix products in
+ * has the number of the right class of each sample.  gradient says how the loss changes with each
+ * score; back-propagation starts with it.  take_along_axis is in indexing.h, matrix products in
  * linalg.h, relu, sigmoid and tanh in ops.h.
  *
  * Halves are computed as float32 and rounded once; integers and bool count as float64.
@@ -45,7 +45,7 @@ extern "C" {
 KZ_API KZ_NODISCARD kz_status kz_softmax(kz_array **out, kz_array *x, int64_t axis,
 	const kz_op_options *options, kz_error *err);
 
-/** Compute the logarithm of kz_softmax without its rounding: x - log(sum of exp(x)); as that. */
+/** Compute the logarithm of kz_softmax without its rounding: x - log(sum of exp(x)). */
 KZ_API KZ_NODISCARD kz_status kz_log_softmax(kz_array **out, kz_array *x, int64_t axis,
 	const kz_op_options *options, kz_error *err);
 
@@ -57,9 +57,9 @@ KZ_API KZ_NODISCARD kz_status kz_log_softmax(kz_array **out, kz_array *x, int64_
  * @param count the number of classes.
  * @param options NULL for the defaults: a new array of float32.  The result has their dtype, else
  *        that of `into`.
- * @return KZ_OK; KZ_RANGE for a class that is out of range, with the first of them; KZ_INVALID for
- *         classes that are not integers, a count below 0, and `into` or a stream that do not fit;
- *         KZ_DEVICE_MEMORY; KZ_NO_COMPILER.
+ * @return KZ_OK; KZ_RANGE for a class that is out of range, the first of which the message names;
+ *         KZ_INVALID for classes that are not integers, a count below 0, and `into` or a stream
+ *         that do not fit; KZ_DEVICE_MEMORY; KZ_NO_COMPILER.
  * Async: waits for the classes, to check them.
  */
 KZ_API KZ_NODISCARD kz_status kz_one_hot(kz_array **out, kz_array *classes, int64_t count,

@@ -24,7 +24,7 @@
  * Text that the CPU device could not write, as on a full disk or into a pipe that nobody reads, is
  * lost.  kz_device_synchronize, kz_stream_synchronize and kz_event_synchronize flush what kernels
  * printed to a file.  The next of them fails once with the system's reason, mostly KZ_IO, and the
- * work that it waited for is done all the same.  No SIGPIPE and no SIGXFSZ comes.
+ * work that it waited for is done all the same.  The process gets neither SIGPIPE nor SIGXFSZ.
  */
 #include <kudzu/device.h>
 
@@ -42,7 +42,7 @@ typedef enum kz_output_kind {
 } kz_output_kind;
 
 /**
- * What a device calls for each text.
+ * The function that a device calls for each text.
  *
  * Threads: one of the device's, one call at a time, while the kernel waits.  It must not call the
  * library: what needs the device is KZ_PERMISSION there.

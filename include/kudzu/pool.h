@@ -129,10 +129,10 @@ KZ_API KZ_NODISCARD kz_status kz_device_count_live(kz_device *dev, kz_live_count
 	kz_error *err);
 
 /**
- * Write a line for each piece of live memory, and one with their sum; then one for each other kind
- * of live objects, with their number; then, if a list is kept (leaks.h), one for each kind of
- * object and line that created some; nothing if there is none.  kz_device_on_close says when the
- * last handle on a device is closed:
+ * Write a line for each piece of live memory, and a line with their sum.  A line follows for each
+ * other kind of live objects, with their number.  If a list is kept (leaks.h), the last lines say
+ * which line of the program created how many objects of each kind.  If nothing is live, nothing is
+ * written.  kz_device_on_close says when the last handle on a device is closed:
  *
  *	static void report(void *user, kz_device *dev)
  *	{

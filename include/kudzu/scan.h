@@ -81,7 +81,7 @@ KZ_API KZ_NODISCARD kz_status kz_cumprod_on(kz_array **out, kz_array *array, int
 /**
  * Compute differences of neighbours along an axis, a[i + 1] - a[i]: numpy's diff.
  *
- * Those of bool are bool: whether two differ.  Unsigned integers wrap.
+ * Differences of bool are bool, and say whether two neighbours differ.  Unsigned integers wrap.
  *
  * @param n how many times: the differences of the differences ...; 0 copies.  Each time takes one
  *        element of the axis, down to none.

@@ -15,7 +15,7 @@
  * in and out, and may have any strides.  Float32, float64, complex64 and complex128 are computed as
  * such.  Integers and bool become float64, halves float32; structs are KZ_INVALID.
  *
- * A LAPACK does the work (see linalg.h); where there is none, our own kernels do what they can.
+ * A LAPACK library does the work (see linalg.h).  Without one, our own kernels do what they can.
  * What nobody does is KZ_UNSUPPORTED, with the package to install.
  *
  * Every function waits for what LAPACK reports, and so cannot be captured: KZ_STATE.  What the
@@ -214,7 +214,8 @@ KZ_API KZ_NODISCARD kz_status kz_eigvals(kz_array **out, kz_array *array,
 /**
  * Add the elements of a diagonal: (..., m, n) gives (...); numpy.linalg.trace.
  *
- * Any dtype of numbers; the result has that of a sum.  It waits for nothing, and can be captured.
+ * The array has any dtype of numbers, and the result the dtype of its sum.  The call waits for
+ * nothing, and can be captured.
  *
  * @param offset 0 for the main diagonal, positive for one to the right, negative for one below.
  */

@@ -3,7 +3,7 @@
 #define KUDZU_SPARSE_H
 
 /*
- * Sparse matrices, of which only the entries that are not 0 are stored; as scipy.sparse.
+ * Sparse matrices, which store only the entries that are not 0, as scipy.sparse does.
  *
  *	kz_sparse *a = NULL;
  *	kz_array *y = NULL, *x = NULL;
@@ -26,9 +26,9 @@
  * A matrix never changes, and keeps its parts alive.  Arrays without gaps, of one type of index,
  * are shared and not copied: do not write to them while there is a matrix of them.
  *
- * Each sum has one order, so results have the same bits in every run.  Those of conversions, and of
- * products of a CSR matrix as it is, do not depend on the device either.  Products return before
- * the work is done; where a call waits for the device, its comment says so.
+ * Each sum has one order, so results have the same bits in every run.  The results of conversions,
+ * and of products with a CSR matrix that is not transposed, do not depend on the device either.
+ * Products return before the work is done; where a call waits for the device, its comment says so.
  *
  * `options` may be NULL.  Every function refuses, with KZ_INVALID, arrays and matrices of different
  * devices, shapes that do not fit, with both, and types that it does not take.

@@ -55,7 +55,7 @@ extern "C" {
  * @param path of the file, which is created or emptied; it must be a file that can be positioned,
  *        not a pipe.
  * @return KZ_OK; KZ_STATE if a trace is on already, or another process writes its trace to this
- *         file; KZ_INVALID for no path; KZ_NOT_FOUND if there is no such folder; KZ_PERMISSION,
+ *         file; KZ_INVALID without a path; KZ_NOT_FOUND if there is no such folder; KZ_PERMISSION,
  *         KZ_IO if the file cannot be written; KZ_NO_MEMORY.
  * Threads: any.  It covers all threads and devices of the process.
  */

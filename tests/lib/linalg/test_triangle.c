@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * symm, hemm, syrk, herk and trmm against sums on the host.  Elements are small integers, so all
- * sums are exact.  The triangle that nobody may read is NaN, and the one that nobody may write keeps
- * its NaN.
+ * sums are exact.  The triangle that nobody may read is NaN, and the one that nobody may write
+ * keeps its NaN.
  */
 #include "base/common.h"
 
