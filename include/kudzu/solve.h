@@ -172,6 +172,66 @@ KZ_API KZ_NODISCARD kz_status kz_svd(kz_array **u, kz_array **s, kz_array **vh, 
 KZ_API KZ_NODISCARD kz_status kz_svdvals(kz_array **out, kz_array *array,
 	const kz_op_options *options, kz_error *err);
 
+/** How kz_rsvd works.  Initialize with KZ_RSVD_OPTIONS_INIT. */
+typedef struct kz_rsvd_options {
+	size_t size;          /**< sizeof(kz_rsvd_options) */
+	kz_stream *stream;    /**< NULL: the device's default stream */
+	int64_t oversampling; /**< random columns more than the rank; the macro sets 10 */
+	int64_t iterations;   /**< more products with the adjoint and the matrix; the macro sets
+	                           2 */
+	uint64_t seed;        /**< of the random columns (random.h) */
+	void *reserved[4];
+} kz_rsvd_options;
+
+#ifdef __cplusplus
+#define KZ_RSVD_OPTIONS_INIT kz_rsvd_options{sizeof(kz_rsvd_options), nullptr, 10, 2, 0, {}}
+#else
+#define KZ_RSVD_OPTIONS_INIT {.size = sizeof(kz_rsvd_options), .oversampling = 10, .iterations = 2}
+#endif
+
+/**
+ * Find the largest singular values and their vectors by random projections: array is about
+ * u diag(s) vh; scikit-cuda's rlinalg.rsvd.
+ *
+ * The method is that of Halko, Martinsson and Tropp ("Finding Structure with Randomness", 2011).
+ * The error is small if the values behind the rank are: with oversampling p and q iterations its
+ * mean is at most the next value times (1 + 4 sqrt(2 min(m, n) / (rank - 1)))^(1 / (2 q + 1)), for
+ * p = rank.  One seed gives one result on a device.  With rank + p = min(m, n) it is kz_svd's but
+ * for rounding.
+ *
+ * @param u set to orthonormal columns, (..., m, rank).
+ * @param s set to singular values, (..., rank), real, the largest first.
+ * @param vh set to orthonormal rows, (..., rank, n).
+ * @param array (..., m, n).
+ * @param rank 1 to min(m, n).
+ * @param options NULL for the defaults.
+ * @return KZ_OK; KZ_INVALID for a rank that the shape does not have, and for negative numbers;
+ *         KZ_NUMERIC as kz_svd.
+ */
+KZ_API KZ_NODISCARD kz_status kz_rsvd(kz_array **u, kz_array **s, kz_array **vh, kz_array *array,
+	int64_t rank, const kz_rsvd_options *options, kz_error *err);
+
+/**
+ * Find principal components: array - mean = scores loadings; scikit-cuda's PCA, sklearn's.
+ *
+ * They are computed from the singular values.  Vectors are unique but for a factor of magnitude 1:
+ * it is chosen so that the loading of the largest magnitude, the first of several, is real and
+ * positive in each component.
+ *
+ * @param scores set to the observations in terms of the components, (..., m, k).
+ * @param loadings set to the components, orthonormal rows, (..., k, n).  May be NULL, as the next
+ *        two.
+ * @param variances set to the variances of the scores, (..., k), real, the largest first, with a
+ *        divisor of m - 1.
+ * @param mean set to the mean observation, (..., n).
+ * @param array (..., m, n): a row is an observation of n variables.  At least two rows.
+ * @param components k, 1 to min(m, n); 0 for all.
+ * @return KZ_OK; KZ_INVALID for too few rows or too many components; KZ_NUMERIC as kz_svd.
+ */
+KZ_API KZ_NODISCARD kz_status kz_pca(kz_array **scores, kz_array **loadings, kz_array **variances,
+	kz_array **mean, kz_array *array, int64_t components, const kz_op_options *options,
+	kz_error *err);
+
 /* Eigenvalues */
 
 /**
