@@ -184,8 +184,8 @@ static void kernels_write_schedule(struct str *source, const struct kernel_famil
 /* NVRTC is too old for fast_compile, as one compile has shown. */
 static atomic_bool kernels_lack_fast_compile;
 
-/* For the CPU device LLVM does what NVRTC leaves out with KZ_FAST_COMPILE_MIN, so the code is as fast and
- * is ready sooner.  What NVRTC leaves out with KZ_FAST_COMPILE_MID makes sums slower. */
+/* For the CPU device LLVM does what NVRTC leaves out with KZ_FAST_COMPILE_MIN, so the code is as
+ * fast and is ready sooner.  What NVRTC leaves out with KZ_FAST_COMPILE_MID makes sums slower. */
 static kz_status kernels_compile_text(struct kz_module **out, struct kz_device *dev,
 	const char *source, kz_compile_options *options, kz_error *err)
 {
