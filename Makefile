@@ -4,11 +4,11 @@
 # The rest is in make/: lib.mk says which folder is in which library, test.mk has the tests and the
 # checks for developers, bench.mk, fuzz.mk and install.mk what their names say.
 #
-# There is no configure step.  Nothing is looked for while the makefiles are read: the recipes do that
-# (.ci/find-llvm, .ci/find-cuda) and leave the answer in $(BUILD), as files of flags that the compiler
-# reads (`cc @file`).  Each of those files is rewritten only when its text changes, so changed flags
-# rebuild exactly what they touch.  Sources are the .c files of each folder: a new one is listed
-# nowhere.
+# There is no configure step.  Nothing is looked for while the makefiles are read: the recipes do
+# that (.ci/find-llvm, .ci/find-cuda) and leave the answer in $(BUILD), as files of flags that the
+# compiler reads (`cc @file`).  Each of those files is rewritten only when its text changes, so
+# changed flags rebuild exactly what they touch.  Sources are the .c files of each folder: a new one
+# is listed nowhere.
 
 MODE ?= release
 CPU ?= 1
@@ -32,7 +32,8 @@ DATADIR ?= $(datadir)
 # Recipes do not quote paths; one with a space would end up somewhere else.
 $(foreach v,BUILD BINDIR LIBDIR INCLUDEDIR MANDIR DATADIR DESTDIR,\
 	$(if $(word 2,$($v)),$(error $v='$($v)': a path without spaces is needed)))
-# They become part of the library, of kudzu.pc and of links, so the working directory must not matter.
+# They become part of the library, of kudzu.pc and of links, so the working directory must not
+# matter.
 $(foreach v,BINDIR LIBDIR INCLUDEDIR MANDIR DATADIR,\
 	$(if $(filter /%,$($v)),,$(error $v='$($v)': an absolute path is needed)))
 
@@ -98,8 +99,9 @@ LIBS += -ldl -lm
 
 objects = $(patsubst %.c,$(BUILD)/%.o,$1)
 say = $(if $(filter 1,$(V)),,@printf '  %-5s %s\n' $1 $(@:$(BUILD)/%=%);)
-# $(call rewrite,COMMAND): the target holds what COMMAND prints; untouched if it does already.  Rules
-# that use it for files of flags run under `make -n`, too, which can then tell what would be built.
+# $(call rewrite,COMMAND): the target holds what COMMAND prints; untouched if it does already.
+# Rules that use it for files of flags run under `make -n`, too, which can then tell what would be
+# built.
 rewrite = @mkdir -p $(@D); new=$@.$$$$; $1 >$$new && \
 	if cmp -s $$new $@; then rm $$new; else mv $$new $@; fi
 print = printf '%s\n' '$(subst ','\'',$1)'
@@ -154,7 +156,8 @@ $(BUILD)/libkudzu.a: $(BUILD)/kudzu.o
 $(BUILD)/libkudzu-cpu.so: $(call objects,$(SOURCES_cpu)) $(BUILD)/cpu.sources src/cpu/kudzu-cpu.map
 	$(call say,LD)$(SHARED) -Wl,-soname,$(@F) -Wl,--version-script=src/cpu/kudzu-cpu.map \
 		-Wl,-z,nodelete -o $@ $(filter %.o,$^) $(LIBS)
-# LLVM takes milliseconds to load, so it is in a library of its own, for kernels that are not cached.
+# LLVM takes milliseconds to load, so it is in a library of its own, for kernels that are not
+# cached.
 $(BUILD)/libkudzu-cpu-llvm.so: $(call objects,$(SOURCES_llvm)) $(BUILD)/llvm.sources \
 		$(BUILD)/llvm.part src/cpu/kudzu-cpu-llvm.map
 	$(call say,LD)$(SHARED) -Wl,-soname,$(@F) -Wl,--version-script=src/cpu/kudzu-cpu-llvm.map \

@@ -218,8 +218,8 @@ function check_symbols(    i, d, n, defs, from, to) {
 	}
 }
 
-# A public header belongs to the lowest layer that defines one of its functions.  The files of a layer
-# include the headers of this layer and of those below, and so do the headers themselves.
+# A public header belongs to the lowest layer that defines one of its functions.  The files of a
+# layer include the headers of this layer and of those below, and so do the headers themselves.
 function check_public(    i, d, n, defs, at, file, header) {
 	for (i = 1; i <= declared; i++) {
 		n = split(definers[declaration[i]], defs, " ")

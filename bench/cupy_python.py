@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Sorts, scans, counts and random numbers of 16 Mi elements on a GPU beside CuPy's, in turns in one process.
+"""Sorts, scans, counts and random numbers of 16 Mi elements on a GPU beside CuPy's, in turns in one
+process.
 
 usage: KUDZU_DEVICE=cuda:0 bench/cupy_python.py BUILD [CASE]    CASE is part of the name of a case
 
-The library is called through ctypes, as in tests/numeric/check_numpy.  Results are compared first, but for
-random numbers.  Both get a new result for each call, from their pools.  The time is the clock's, from a call
-until the device has done its work; the goal is a ratio of 1.
+The library is called through ctypes, as in tests/numeric/check_numpy.  Results are compared first,
+but for random numbers.  Both get a new result for each call, from their pools.  The time is the
+clock's, from a call until the device has done its work; the goal is a ratio of 1.
 """
 import ctypes
 import os
@@ -82,24 +83,29 @@ def measure_sorts(random):
             random.randint(0, 1 << 32, COUNT, dtype)
         array, here = upload(host), cupy.asarray(host)
         measure(f"sort {dtype}", lambda: cupy.sort(here), "kz_sort", array, AXIS, None)
-    measure("argsort float32", lambda: cupy.argsort(here), "kz_argsort", array, AXIS, None, compare=False)
+    measure("argsort float32", lambda: cupy.argsort(here), "kz_argsort", array, AXIS, None,
+            compare=False)
     wide = host.astype(np.float64)
     those = cupy.asarray(wide)
     measure("cumsum float64", lambda: cupy.cumsum(those), "kz_cumsum", upload(wide), AXIS)
     few = random.randint(0, 1000000, COUNT, np.int32)
     some = cupy.asarray(few)
-    measure("unique int32, a million", lambda: cupy.unique(some), "kz_unique", upload(few), None, outs=4)
+    measure("unique int32, a million", lambda: cupy.unique(some), "kz_unique", upload(few), None,
+            outs=4)
 
 
 def measure_counts(random):
     whole = random.randint(0, 256, COUNT)
     values = random.random_sample(COUNT).astype(np.float32)
     here, there = cupy.asarray(whole), cupy.asarray(values)
-    measure("bincount into 256, int64", lambda: cupy.bincount(here), "kz_bincount", upload(whole), None)
+    measure("bincount into 256, int64", lambda: cupy.bincount(here), "kz_bincount", upload(whole),
+            None)
     how = LIBRARY.headers.type("kz_histogram_options")()
-    LIBRARY.function("kz_struct_init")(ctypes.byref(how), ctypes.sizeof(how), b"kz_histogram_options")
+    LIBRARY.function("kz_struct_init")(ctypes.byref(how), ctypes.sizeof(how),
+                                       b"kz_histogram_options")
     how.bins, how.low, how.high = 256, 0.0, 1.0
-    measure("histogram into 256, float32", lambda: cupy.histogram(there, 256, (0.0, 1.0))[0], "kz_histogram",
+    measure("histogram into 256, float32", lambda: cupy.histogram(there, 256, (0.0, 1.0))[0],
+            "kz_histogram",
             upload(values), ctypes.byref(how), outs=2, compare=False)
 
 
@@ -108,7 +114,8 @@ def measure_random():
     call("kz_random_create", ctypes.byref(rng), LIBRARY.device, ctypes.c_uint64(1), 0)
     theirs = cupy.random.Generator(cupy.random.Philox4x3210(1))
     for number, name in enumerate(("random", "standard_normal")):
-        measure(f"{name} float32", lambda: getattr(theirs, name)(COUNT, dtype=np.float32), "kz_random_draw",
+        measure(f"{name} float32", lambda: getattr(theirs, name)(COUNT, dtype=np.float32),
+                "kz_random_draw",
                 rng, number, DTYPES.index("float32"), LIBRARY.shape("kz_shape", (COUNT,)),
                 ctypes.c_double(0), ctypes.c_double(1), None, compare=False)
     LIBRARY.function("kz_random_release")(rng)

@@ -3,23 +3,27 @@
 #
 # usage: bench/gpu_report.sh BUILD [FOLDER]
 #
-# What `make gpu-report` runs on a machine with a GPU: the tests of the library that a GPU can change,
-# what tests of the CPU device NVIDIA's driver can run, the samples, the samples and some suites under the
-# tools of compute-sanitizer; and last, alone, the benchmarks that need a GPU.  It compiles nothing and
-# needs no make, so BUILD and the sources may have been carried here from another machine.
+# What `make gpu-report` runs on a machine with a GPU: the tests of the library that a GPU can
+# change, what tests of the CPU device NVIDIA's driver can run, the samples, the samples and some
+# suites under the tools of compute-sanitizer; and last, alone, the benchmarks that need a GPU.  It
+# compiles nothing and needs no make, so BUILD and the sources may have been carried here from
+# another machine.
 #
-# The tests take at most TEST_SECONDS, by default 360, and all takes at most ALL_SECONDS, by default 570.  What
-# these limits cut off is listed.  A context takes longer to make than most tests do, so the tests of a
-# suite share a process.  A suite that fails so runs again with a process for each test, and that counts.
-# Tests run in their brief form; KUDZU_TEST_SLOW=1 with larger limits gives the long one.
+# The tests take at most TEST_SECONDS, by default 360, and all takes at most ALL_SECONDS, by default
+# 570.  What these limits cut off is listed.  A context takes longer to make than most tests do, so
+# the tests of a suite share a process.  A suite that fails so runs again with a process for each
+# test, and that counts.  Tests run in their brief form; KUDZU_TEST_SLOW=1 with larger limits gives
+# the long one.
 #
 # What a step printed is in FOLDER (by default BUILD/gpu-report), the figures in bench.ndjson there.
-# ONLY='^driver|^sample 0' are the steps to take, by kind and name; BENCH=0 leaves the benchmarks out.
-# Exit status 0 if all of it passed, 1 if something failed or was cut off, 2 if there is no GPU.
+# ONLY='^driver|^sample 0' are the steps to take, by kind and name; BENCH=0 leaves the benchmarks
+# out.  Exit status 0 if all of it passed, 1 if something failed or was cut off, 2 if there is no
+# GPU.
 
 set -u
 
-# Suites of which several tests need a process of their own, as they begin with other variables or the stub.
+# Suites of which several tests need a process of their own, as they begin with other variables or
+# the stub.
 apart='image_link device memory leaks stream copy_3d npz transfer access allocator attribute growable ipc managed
 	peer pinned stream_options trace value view_random load warm live threads forks libraries cufft_calls slice
 	reshape elementwise_errors diagnose compile describe'

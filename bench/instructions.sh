@@ -3,13 +3,13 @@
 #
 # usage: bench/instructions.sh BUILD [--update]
 #
-# Compare the instructions that our own libraries execute for the calls of bench_host.c with those in
-# bench/baselines/instructions.txt.  A call that takes over 10 % more fails.  For one that takes over
-# 10 % less the script asks for a new baseline, which --update writes.
+# Compare the instructions that our own libraries execute for the calls of bench_host.c with those
+# in bench/baselines/instructions.txt.  A call that takes over 10 % more fails.  For one that takes
+# over 10 % less the script asks for a new baseline, which --update writes.
 #
-# Only code of libkudzu.so and libkudzu-cpu.so counts, not the C library, compiled kernels or the driver
-# below.  So the counts depend only on the sources and the compiler.  The baseline names its compiler;
-# the build of another one is not compared.  The build must be of MODE=release.
+# Only code of libkudzu.so and libkudzu-cpu.so counts, not the C library, compiled kernels or the
+# driver below.  So the counts depend only on the sources and the compiler.  The baseline names its
+# compiler; the build of another one is not compared.  The build must be of MODE=release.
 
 set -eu
 build=$1

@@ -30,9 +30,10 @@ except ImportError:
 
 TYPES = {"float16": "f2", "float32": "f4", "float64": "f8", "int32": "i4", "int64": "i8",
          "int8": "i1", "uint8": "u1", "bool_": "?"}
-SQUARES = ("take rows", "take columns", "matrix times vector", "argmax of rows", "argmin of columns",
-           "flip rows", "flip columns", "std of rows", "std of columns", "sum of rows", "sum of columns",
-           "max of rows", "min of columns", "any of columns", "outer", "transpose", "mean of rows")
+SQUARES = ("take rows", "take columns", "matrix times vector", "argmax of rows",
+           "argmin of columns", "flip rows", "flip columns", "std of rows", "std of columns",
+           "sum of rows", "sum of columns", "max of rows", "min of columns", "any of columns",
+           "outer", "transpose", "mean of rows")
 CUBES = ("transpose (2, 0, 1)",)
 
 # Name: with numpy, which is np or jnp; operands a, b, i.  Those of numpy's ufuncs have their result

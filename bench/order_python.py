@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Sorts, searches, counts and random numbers of 16 Mi elements beside numpy's, in turns in one process.
+"""Sorts, searches, counts and random numbers of 16 Mi elements beside numpy's, in turns in one
+process.
 
 usage: KUDZU_CPU_THREADS=1 bench/order_python.py BUILD [CASE]    CASE is part of the name of a case
 
-The library is called through ctypes, as in tests/numeric/check_numpy.  Results are compared first, but for
-random numbers.  numpy computes these on one thread.  The time is the clock's.
+The library is called through ctypes, as in tests/numeric/check_numpy.  Results are compared first,
+but for random numbers.  numpy computes these on one thread.  The time is the clock's.
 """
 import ctypes
 import os
@@ -93,7 +94,8 @@ def measure_sorts(random):
     measure("argsort float32", "kz_argsort", (array, axis, None),
             lambda: np.argsort(host, kind="stable"))
     few = random.randint(0, 1000000, COUNT, np.int32)
-    measure("unique int32, a million", "kz_unique", (upload(few), None), lambda: np.unique(few), outs=4)
+    measure("unique int32, a million", "kz_unique", (upload(few), None), lambda: np.unique(few),
+            outs=4)
     measure("the greatest 100 of float32", "kz_topk",
             (array, ctypes.c_int64(100), axis, 1, None),
             lambda: np.sort(np.partition(host, COUNT - 100)[-100:])[::-1], outs=2)
@@ -118,7 +120,8 @@ def measure_sorts(random):
 
 def measure_random():
     rng = ctypes.c_void_p()
-    LIBRARY.ok(LIBRARY.function("kz_random_create")(ctypes.byref(rng), LIBRARY.device, ctypes.c_uint64(1), 0,
+    LIBRARY.ok(LIBRARY.function("kz_random_create")(ctypes.byref(rng), LIBRARY.device,
+                                                    ctypes.c_uint64(1), 0,
                                                     LIBRARY.err))
     numpys = np.random.Generator(np.random.Philox(1))
     for number, (name, theirs) in enumerate((("uniform", numpys.random),

@@ -9,5 +9,6 @@ def report(case, what, unit, samples):
     low = len(samples) // 4
     print(json.dumps({"case": case, "what": what, "unit": unit,
                       "median": float(f"{samples[len(samples) // 2]:.6g}"),
-                      "low": float(f"{samples[low]:.6g}"), "high": float(f"{samples[-1 - low]:.6g}"),
+                      "low": float(f"{samples[low]:.6g}"),
+                      "high": float(f"{samples[-1 - low]:.6g}"),
                       "rounds": len(samples)}, separators=(",", ":")), flush=True)

@@ -3,13 +3,14 @@
 #
 # usage: bench/run.sh BUILD [cpu | rest | peers | gpu]
 #
-# Run the benchmarks.  `cpu` times kernels and launches on the CPU device, in minutes.  `rest` runs what else needs
-# no GPU, `gpu` what needs one.  Without a name `cpu` and `rest` run.  Both `rest` and `gpu` include `peers`, which
-# by itself is for the CPU device.  The output is one JSON object a line, the machine first.  bench/results keeps it by
-# date; bench/table.sh makes tables of it.
+# Run the benchmarks.  `cpu` times kernels and launches on the CPU device, in minutes.  `rest` runs
+# what else needs no GPU, `gpu` what needs one.  Without a name `cpu` and `rest` run.  Both `rest`
+# and `gpu` include `peers`, which by itself is for the CPU device.  The output is one JSON object a
+# line, the machine first.  bench/results keeps it by date; bench/table.sh makes tables of it.
 #
-# PEERS_PYTHON is the Python that has PyCUDA, cuda.core and CuPy: by default that of `make setup-peers`, else python3.
-# A kernel's time on one thread is wall time.  BENCH_CPU=-p takes processor time, for a machine with other work.
+# PEERS_PYTHON is the Python that has PyCUDA, cuda.core and CuPy: by default that of `make
+# setup-peers`, else python3.  A kernel's time on one thread is wall time.  BENCH_CPU=-p takes
+# processor time, for a machine with other work.
 
 set -eu
 cd "$(dirname "$0")/.."
@@ -116,8 +117,8 @@ cufft() {
 	fi
 }
 
-# part NAME COMMAND...: a benchmark of `gpu`.  What BENCH_END, in seconds of `date +%s`, cuts off is named on
-# standard error; what it printed until then stays.
+# part NAME COMMAND...: a benchmark of `gpu`.  What BENCH_END, in seconds of `date +%s`, cuts off is
+# named on standard error; what it printed until then stays.
 part() {
 	name=$1
 	shift
@@ -138,8 +139,8 @@ part() {
 	fi
 }
 
-# What tells most comes first: launches, arrays, libraries.  The functions of this file are parts in a
-# shell of their own.
+# What tells most comes first: launches, arrays, libraries.  The functions of this file are parts in
+# a shell of their own.
 gpu() {
 	export CUDA_CACHE_DISABLE=1 # NVIDIA's, which NVRTC has too: what compiles shall compile
 	nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1 |

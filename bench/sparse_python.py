@@ -130,7 +130,8 @@ def uniform(rows, each, dtype):
 
 
 def poisson(side, dtype):
-    line = scipy.sparse.diags([-np.ones(side - 1), 2 * np.ones(side), -np.ones(side - 1)], [-1, 0, 1])
+    line = scipy.sparse.diags([-np.ones(side - 1), 2 * np.ones(side), -np.ones(side - 1)],
+                              [-1, 0, 1])
     one = scipy.sparse.identity(side)
     return (scipy.sparse.kron(one, line) + scipy.sparse.kron(line, one)).tocsr().astype(dtype)
 
@@ -141,7 +142,8 @@ def skewed(rows, dtype):
     lengths = np.minimum(random.zipf(1.6, rows), rows // 2)
     count = int(lengths.sum())
     return scipy.sparse.csr_matrix(
-        (random.standard_normal(count).astype(dtype), random.randint(0, rows, count).astype(np.int32),
+        (random.standard_normal(count).astype(dtype),
+         random.randint(0, rows, count).astype(np.int32),
          np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)), shape=(rows, rows))
 
 

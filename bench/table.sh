@@ -5,10 +5,11 @@
 #        bench/table.sh -w PAGE      replace the tables of PAGE
 #        bench/table.sh -c PAGE      fail if PAGE does not have what -w would write
 #
-# A FILE has the lines that bench/run.sh writes.  One file becomes all its tables: kernels (bench_cpu) are a
-# row each, and the lines that `labels` names below are the second table.  A value that misses its goal, or
-# is slower than width 1 or PoCL, is in bold.  The rows of bench_peers are a table, too.  Several files become one
-# short table, `summary` below: what else does the same, its time, and ours.
+# A FILE has the lines that bench/run.sh writes.  One file becomes all its tables: kernels
+# (bench_cpu) are a row each, and the lines that `labels` names below are the second table.  A value
+# that misses its goal, or is slower than width 1 or PoCL, is in bold.  The rows of bench_peers are
+# a table, too.  Several files become one short table, `summary` below: what else does the same, its
+# time, and ours.
 #
 # In a page, a table begins at <!-- bench/table.sh FILE... --> and ends at <!-- end -->.
 
@@ -68,8 +69,8 @@ table() {
 			"warm up: 8 sources, 2 processes|processes/one after the other|eight kernels " \
 				"with `cooperative_groups.h`: two processes of `kz_warm_up` over one " \
 				"after the other", label, "\n")
-		# The rows of the summary: what is done, what else does it, and the case and the two names of its
-		# times in the results.
+		# The rows of the summary: what is done, what else does it, and the case and the two
+		# names of its times in the results.
 		summary_rows = split( \
 			"compile a new kernel and run it|PyCUDA|peers: a new source|PyCUDA|kudzu\n" \
 			"run it again, in the next process|PyCUDA|peers: a source again, next process" \
@@ -211,7 +212,8 @@ table() {
 		}
 		array[threads, ++arrays[threads]] = value("median") + 0
 	}
-	# On a GPU: a row for each operation, with the largest of these sizes that all were measured at.
+	# On a GPU: a row for each operation, with the largest of these sizes that all were measured
+	# at.
 	value("case") ~ /^array: .*, 67108864$/ {
 		name = substr(value("case"), 8)
 		sub(/, 67108864$/, "", name)
@@ -272,7 +274,8 @@ table() {
 		peer_time[name, what] = value("unit") == "ratio" ? peer_time[name, what] \
 			: amount(value("median"), value("unit"))
 	}
-	# The first time of each case and name, the version left out, in microseconds, and its device.
+	# The first time of each case and name, the version left out, in microseconds, and its
+	# device.
 	value("median") != "" && value("unit") ~ /^[mun]s$/ {
 		what = value("what")
 		sub(/ [0-9][0-9.]*(, .*)?$/, "", what)

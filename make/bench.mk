@@ -41,7 +41,8 @@ $(BUILD)/bench/peers_jitify: bench/peers_jitify.cpp bench/peers.h $(BUILD)/confi
 	$(call say,CXX)mkdir -p $(@D) && $(CXX) -std=c++17 -O2 -Wall -isystem $(JITIFY_INCLUDE) \
 		@$(BUILD)/cuda.flags -o $@ $< -ldl
 
-# What bench_peers compares with: a Python of its own, with what pip has.  PyCUDA is built from source.
+# What bench_peers compares with: a Python of its own, with what pip has.  PyCUDA is built from
+# source.
 PEERS ?= numpy pycuda cuda-core cuda-bindings cupy-cuda13x
 .PHONY: setup-peers
 setup-peers: ## install PyCUDA, cuda.core and CuPy into build/peers, for bench_peers

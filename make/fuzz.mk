@@ -4,7 +4,7 @@
 
 SECONDS ?= 3600
 
-# --- Random programs, each run here and by an interpreter of its own; SEED is where to begin ---------
+# --- Random programs, each run here and by an interpreter of its own; SEED is where to begin
 
 .PHONY: fuzz-diff fuzz-count
 fuzz-objects = $(call objects,$(sort tests/fuzz/fuzz_$1.c $(GENERATOR) $2)) $(BUILD)/tests/support.a
@@ -22,7 +22,7 @@ $(BUILD)/fuzz_driver: $(call fuzz-objects,diff,tests/cpu/driver/driver_other.c $
 		$(BUILD)/tests/dropin/libcuda.so
 	$(call say,LD)$(LINK) -o $@ $(filter %.o %.a,$^) -L$(BUILD)/tests/dropin -lcuda $(CHECK_LIBS) $(LIBS)
 
-# --- Any bytes, under clang's libFuzzer, beginning with the samples of the tests ---------------------
+# --- Any bytes, under clang's libFuzzer, beginning with the samples of the tests ---
 
 # fuzz-NAME runs tests/fuzz/fuzz_NAME.c with what is in build/fuzz/seeds/NAME; both are made by this
 # makefile in MODE=fuzz.

@@ -4,8 +4,8 @@
 #
 # A suite NAME is the file test_NAME.c in some folder of tests, which mirror src.  There are three
 # runners: check_kudzu has the suites of the library and the command, check_cpu those of the CPU
-# device, check_driver those of the latter that run on any CUDA driver.  The first two hold the objects
-# of the libraries, not the libraries: tests see what is inside.
+# device, check_driver those of the latter that run on any CUDA driver.  The first two hold the
+# objects of the libraries, not the libraries: tests see what is inside.
 
 # --- What there is -------------------------------------------------------------------------------
 
@@ -124,8 +124,8 @@ $(BUILD)/docs/ptx: docs/ptx.c src/cpu/ptx/ptx.def $(BUILD)/config
 # $(call step,NAME,COMMAND): a check that is not a Check suite; .ci/totals counts these lines.
 step = @if $2; then echo 'PASS: $1'; else echo 'FAIL: $1'; exit 1; fi
 # What tests compile is kept beside them, for the next test: each is a process of its own.
-# A test has ended before the second compilation of a long kernel could be of use to it; suite `tiers`
-# is about that.
+# A test has ended before the second compilation of a long kernel could be of use to it; suite
+# `tiers` is about that.
 test-cache = KUDZU_CACHE="$${KUDZU_CACHE-1}" KUDZU_CACHE_DIR="$(abspath $(BUILD))/test-cache" \
 	KUDZU_CPU_TIER="$${KUDZU_CPU_TIER-$(if $(filter asan ubsan tsan,$(MODE)),1,once)}"
 retry = $(if $(filter asan,$(MODE)),.ci/run-tests)
@@ -148,7 +148,8 @@ patience = $(if $(filter asan ubsan tsan,$(MODE)),CK_TIMEOUT_MULTIPLIER=4 KUDZU_
 # tests that costs much, and finds no more.
 asan-memory := quarantine_size_mb=16:malloc_context_size=10
 # To find the thread-local memory of libraries, the leak sanitizer looks for a header that glibc has
-# no more, and falls over what is there instead.  More memory than any machine has is NULL, as without it.
+# no more, and falls over what is there instead.  More memory than any machine has is NULL, as
+# without it.
 patience += $(if $(filter asan,$(MODE)),ASAN_OPTIONS="intercept_tls_get_addr=0:allocator_may_return_null=1:$(asan-memory):$$ASAN_OPTIONS")
 # Some checks run in plain builds only: their programs do not have the runtime of a sanitizer.
 plain := $(if $(filter release debug,$(MODE)),1)
@@ -163,7 +164,8 @@ jobs = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 check: ## run the tests, the samples, the README, on all cores
 	+@$(MAKE) --no-print-directory $(jobs) all-checks
 all-checks: $(checks)
-# By hand: hours.  Tests try all they know, kernels get their best code, and ulp takes every 1009th float.
+# By hand: hours.  Tests try all they know, kernels get their best code, and ulp takes every 1009th
+# float.
 check-long: ## the tests in their long form, of which `make check` tries a sample: hours
 	+@KUDZU_TEST_SLOW=1009 KUDZU_CPU_TIER= CK_DEFAULT_TIMEOUT=3600 CK_TIMEOUT_MULTIPLIER=20 \
 		$(MAKE) --no-print-directory -k $(jobs) check-unit check-numpy check-random check-signals TIMES=1
@@ -193,7 +195,8 @@ golden: $(BUILD)/check_cpu docs/ptx.md $(sample-programs) all ## write the expec
 	@.ci/check-layers --write $(BUILD) $(LAYERS)
 	@bench/table.sh -w README.md && bench/table.sh -w docs/performance.md
 
-# The same on the libcuda.so.1 that there is, which should be NVIDIA's; `make gpu-report` has it too.
+# The same on the libcuda.so.1 that there is, which should be NVIDIA's; `make gpu-report` has it
+# too.
 .PHONY: check-driver check-large check-features
 check-driver: $(patsubst %,check-driver-%,$(SUITES_driver)) ## what tests of the CPU device NVIDIA's driver can run
 check-driver-%: $(BUILD)/check_driver $(corpus-ptx)
@@ -261,7 +264,8 @@ check-dropin: all $(DROPIN) $(BUILD)/check_driver
 # --- Checks for developers -----------------------------------------------------------------------
 
 # What a change has to pass, in ten minutes on two cores: brief forms, and of lint and of
-# AddressSanitizer's suites those near what changed since BASE (.ci/changed).  These always run there:
+# AddressSanitizer's suites those near what changed since BASE (.ci/changed).  These always run
+# there:
 SUITES_gate := base store module memory array elementwise reduce matmul sort fft threads released parse emit launch \
 	api api_stream api_capture
 .PHONY: gate gate-steps gate-lint gate-asan
@@ -277,8 +281,8 @@ gate-asan:
 		SUITES="$(SUITES_gate) $$(.ci/changed suites | tr '\n' ' ')"
 
 # Side by side, as many as there are jobs.
-# The output of a step comes when it has ended.  .ci/run has done `check`, and wants check-fresh too:
-# DONE=check ALSO=check-fresh.
+# The output of a step comes when it has ended.  .ci/run has done `check`, and wants check-fresh
+# too: DONE=check ALSO=check-fresh.
 # Those of one process come before those of many, which fill all cores to the end.
 STEPS := check-asan check-numpy check-install check-random check-signals check-instructions check-headers check-docs \
 	check-symbols check-tsan check-clang check-nocpu check-llvm14 lint
@@ -338,9 +342,9 @@ check-abi: lib ## programs of the last tag still run (abidiff; builds the tag)
 	$(call step,$@,MAKE='$(MAKE)' CC='$(CC)' .ci/check-abi $(BUILD))
 check-reproducible: ## two builds in different folders give the same bytes
 	$(call step,$@,MAKE='$(MAKE)' .ci/check-reproducible)
-# What a machine can change: suites that use each library and each file that setup brings (Check, libc
-# and its linker, xxhash, NVRTC and its headers, LLVM and zstd, OpenBLAS), system calls, and threads.
-# The programs, samples and pages of `make check` are all tried.
+# What a machine can change: suites that use each library and each file that setup brings (Check,
+# libc and its linker, xxhash, NVRTC and its headers, LLVM and zstd, OpenBLAS), system calls, and
+# threads.  The programs, samples and pages of `make check` are all tried.
 SUITES_fresh := base hash store_calls drv nvrtc headers rtc_compile cache device ipc trace module elementwise reduce \
 	matmul factor eigen libraries fft sort npz std forks threads features parse emit emit_warp kernel_cache code launch \
 	api api_ipc api_managed

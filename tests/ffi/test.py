@@ -254,7 +254,8 @@ class TestFfi(unittest.TestCase):
 
     def test_a_compile_error_is_told_by_functions(self):
         out = handle()
-        status = kudzu.kz_module_compile(byref(out), self.dev, b"__global__ void k()\n{\n\tx = 1;\n}",
+        status = kudzu.kz_module_compile(byref(out), self.dev,
+                                         b"__global__ void k()\n{\n\tx = 1;\n}",
                                          None, self.err)
         self.assertEqual((status, out.value), (COMPILE, None))
         self.assertEqual(kudzu.kz_error_file(self.err), b"kernel.cu")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# Fourier transforms.  The reference is numpy's of float64; a result errs by a few roundings of the norm
-# of what is transformed for each halving of the length (Higham, section 24.1).
+# Fourier transforms.  The reference is numpy's of float64; a result errs by a few roundings of the
+# norm of what is transformed for each halving of the length (Higham, section 24.1).
 
 import numpy as np
 import scipy.fft
@@ -46,7 +46,8 @@ def draw_transform(dtypes):
 
 def ours(name):
     def run(library, x, axes, lengths=(), **options):
-        return library.call(name, x, axes, lengths=library.shape("kz_shape", list(lengths)), **options)
+        return library.call(name, x, axes, lengths=library.shape("kz_shape", list(lengths)),
+                            **options)
     return run
 
 
@@ -95,7 +96,8 @@ def draw_cosine(d):
 
 def run_cosine(name):
     def run(library, x, kind, axes, lengths=(), **options):
-        return library.call(name, x, kind, axes, lengths=library.shape("kz_shape", list(lengths)), **options)
+        return library.call(name, x, kind, axes, lengths=library.shape("kz_shape", list(lengths)),
+                            **options)
     return run
 
 
@@ -161,7 +163,8 @@ def sequence_bound(case):
 
 
 def row(name, function, dtypes, is_real=False, cases=60):
-    return Row(name, draw_transform(dtypes), ours("kz_" + name), reference(function, is_real), bound,
+    return Row(name, draw_transform(dtypes), ours("kz_" + name), reference(function, is_real),
+               bound,
                dtype=result_dtype(is_real), cases=cases, into=True)
 
 

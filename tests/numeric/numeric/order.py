@@ -31,7 +31,8 @@ def reference_argsort(values, axis):
 # Partitions have one result only where elements are equal to those that were asked for.
 
 def draw_partition(d):
-    dtype, shape = d.pick(ORDERED + COMPLEX), tuple(d.integer(1, 40) for _ in range(d.integer(1, 3)))
+    dtype, shape = d.pick(ORDERED + COMPLEX), tuple(d.integer(1,
+                                                              40) for _ in range(d.integer(1, 3)))
     axis = d.integer(-len(shape), len(shape) - 1)
     if d.chance(0.3) and dtype not in COMPLEX:  # as long as a selection wants it
         shape = tuple(d.integer(16384, 70000) if k == axis % len(shape) else min(extent, 2)
@@ -102,7 +103,8 @@ def draw_isin(d):
 
 
 def reference_isin(values, among, invert):
-    return np.isin(values, among, invert=bool(invert), kind="sort")  # by tables it fails for some types
+    return np.isin(values, among, invert=bool(invert),
+                   kind="sort")  # by tables it fails for some types
 
 
 METHODS = ["linear", "lower", "higher", "nearest", "midpoint"]

@@ -64,8 +64,8 @@ def reference_digitize(values, bins, right):
     return np.asarray(np.digitize(values, bins, bool(right)), np.int64)
 
 
-# histogram: the edges of numpy may be one rounding away from ours, and an element on one of them in the
-# other bin, so there are as few binary digits as make edges exact.
+# histogram: the edges of numpy may be one rounding away from ours, and an element on one of them in
+# the other bin, so there are as few binary digits as make edges exact.
 
 # Narrow integers overflow in numpy before a density is made of them.
 
@@ -87,8 +87,8 @@ def draw_histogram(d):
     return (d.lay(dtype, draw_values(d, dtype, shape)),)
 
 
-# Ranges of any size: bins narrower than the distance of two numbers, whose edges are equal, quotients that
-# overflow, and numbers below the least normal one.  Counts follow from the edges.
+# Ranges of any size: bins narrower than the distance of two numbers, whose edges are equal,
+# quotients that overflow, and numbers below the least normal one.  Counts follow from the edges.
 
 def least_and_unit(dtype):
     """The least number above 0, and the distance of 1 from the next number."""
@@ -203,7 +203,8 @@ def reference_bincount(values, weights=None, minlength=0):
     return np.bincount(values.astype(np.int64), weights, minlength)
 
 
-# scatter: add.at and others combine in the order of the indexes, so floats are the same, too.  0.0 and
+# scatter: add.at and others combine in the order of the indexes, so floats are the same, too.  0.0
+# and
 # -0.0 are equal, and numpy takes either as the lesser one.
 
 OPS = ["ADD", "MIN", "MAX"]
@@ -214,7 +215,8 @@ def draw_scatter(d):
     shape = tuple(d.integer(1, 9) for _ in range(d.integer(1, 3)))
     axis = d.integer(-len(shape), len(shape) - 1)
     extent, at = shape[axis], axis % len(shape)
-    indexes = d.random.randint(-extent, extent, (d.extent(30),) if d.chance(0.7) else (4, d.extent(9)))
+    indexes = d.random.randint(-extent, extent, (d.extent(30),) if d.chance(0.7) else (4,
+                                                                                       d.extent(9)))
     if d.chance(0.1) and indexes.size:
         d.refused = "KZ_RANGE"
         indexes.flat[d.integer(0, indexes.size - 1)] = d.pick([extent, -extent - 1])
@@ -223,7 +225,8 @@ def draw_scatter(d):
     while not array.is_distinct():
         array = d.lay(dtype, array.value)
     d.options["axis"] = d.keywords["axis"] = axis
-    return array, d.lay("int64", indexes.astype(np.int64)), d.lay(dtype, d.numbers(dtype, taken)), op
+    return array, d.lay("int64", indexes.astype(np.int64)), d.lay(dtype,
+                                                                  d.numbers(dtype, taken)), op
 
 
 def ours_scatter(library, array, indexes, values, op, **options):
@@ -242,8 +245,8 @@ def reference_scatter(array, indexes, values, op, axis):
     return result
 
 
-# Segments and runs.  numpy.ufunc.reduceat takes a segment without elements for one of one, so segments
-# are reduced one by one.
+# Segments and runs.  numpy.ufunc.reduceat takes a segment without elements for one of one, so
+# segments are reduced one by one.
 
 REDUCTIONS = {"SUM": np.sum, "PROD": np.prod, "MIN": np.min, "MAX": np.max}
 
@@ -282,7 +285,8 @@ def draw_segments(d):
 
 
 def ours_segments(library, values, offsets, op, **options):
-    return library.call("kz_segment_reduce", values, offsets, library.number("KZ_REDUCE_" + op), **options)
+    return library.call("kz_segment_reduce", values, offsets, library.number("KZ_REDUCE_" + op),
+                        **options)
 
 
 def reference_segments(values, offsets, op):
@@ -294,13 +298,15 @@ def reference_segments(values, offsets, op):
 
 def draw_by_key(d):
     op, values = draw_op(d)
-    keys = np.repeat(d.random.randint(0, 3, (400,)), d.random.randint(0, 9, (400,)))[:values.value.size]
+    keys = np.repeat(d.random.randint(0, 3, (400,)),
+                     d.random.randint(0, 9, (400,)))[:values.value.size]
     keys = np.concatenate([keys, np.zeros(values.value.size - len(keys), int)])
     return d.lay("int16", keys.astype(np.int16)), values, op
 
 
 def ours_by_key(library, keys, values, op, **options):
-    return library.call("kz_reduce_by_key", keys, values, library.number("KZ_REDUCE_" + op), **options)
+    return library.call("kz_reduce_by_key", keys, values, library.number("KZ_REDUCE_" + op),
+                        **options)
 
 
 def runs_of(keys):
@@ -342,9 +348,11 @@ ROWS = [
     Row("digitize", draw_digitize, "kz_digitize", reference_digitize, cases=80),
     Row("histogram", draw_histogram, "kz_histogram", reference_histogram, sums_bound, cases=80,
         dtype=lambda case: [each.dtype.name for each in case.expected]),
-    Row("histogram of any range", draw_histogram_of_any_range, "kz_histogram", reference_of_any_range,
+    Row("histogram of any range", draw_histogram_of_any_range, "kz_histogram",
+        reference_of_any_range,
         holds=holds_of_any_range, compares=False, cases=200, dtype=edges_dtype),
-    Row("histogram between", draw_histogram_between, "kz_histogram", reference_histogram, sums_bound,
+    Row("histogram between", draw_histogram_between, "kz_histogram", reference_histogram,
+        sums_bound,
         cases=80, dtype=lambda case: [case.expected[0].dtype.name,
                                        case.draw.options["edges"].dtype]),
     Row("bincount", draw_bincount, "kz_bincount", reference_bincount, sums_bound, cases=80),
