@@ -174,6 +174,42 @@ def reference_svd(a, full):
             np.zeros(a.shape[:-2] + (n if full else k, n), a.dtype))
 
 
+# pca: the sign rule makes components unique where their variances are apart
+
+def draw_pca(d):
+    dtype = d.pick(["float32", "float64", "complex64", "complex128", "int32"])
+    m, n = d.integer(3, 30), d.integer(1, 20)
+    values = np.linspace(1, 3, min(m - 1, n))
+    made = d.random.standard_normal((m, n)) + 1j * d.random.standard_normal((m, n))
+    made = made if dtype.startswith("complex") else made.real
+    made = made - made.mean(axis=0)
+    u, _, vh = np.linalg.svd(made, full_matrices=False)
+    made = (u[:, :len(values)] * values) @ vh[:len(values)] + d.random.uniform(-2, 2, n)
+    made = np.round(made * 10000) if dtype == "int32" else made
+    return d.lay(dtype, made.astype(dtype)), d.integer(1, len(values))
+
+
+def reference_pca(x, count):
+    kind = {"float32": "float32", "complex64": "complex64"}.get(x.dtype.name)
+    kind = kind or ("complex128" if x.dtype.kind == "c" else "float64")
+    x = x.astype(complex if x.dtype.kind == "c" else float)
+    mean = x.mean(axis=0)
+    u, s, vh = np.linalg.svd(x - mean, full_matrices=False)
+    largest = np.take_along_axis(vh, np.abs(vh).argmax(axis=1)[:, None], 1)
+    phase = largest / np.abs(largest)
+    scores, loadings = u * s * phase[:, 0], vh * phase.conj()
+    variances = s ** 2 / (len(x) - 1)
+    real = "float32" if kind in ("float32", "complex64") else "float64"
+    return (scores[:, :count].astype(kind), loadings[:count].astype(kind),
+            variances[:count].astype(real), mean.astype(kind))
+
+
+def pca_bound(case):
+    size = max(1.0, float(np.abs(case.values[0]).max()))
+    error = 4000 * eps(case.result_dtypes()[0])
+    return [error * size, error, error * size ** 2, error * size]
+
+
 def svdvals(a):
     return np.linalg.svd(a, compute_uv=False)
 
@@ -458,6 +494,7 @@ ROWS = [
         cholesky_holds, own_types, cases=120, into=True),
     open_row("qr", draw_qr, numbered("kz_qr", 1), reference_qr, qr_holds),
     open_row("svd", draw_svd, "kz_svd", finite(reference_svd), svd_holds),
+    Row("pca", draw_pca, "kz_pca", reference_pca, pca_bound, cases=60),
     Row("svdvals", draw_svdvals, "kz_svdvals", finite(svdvals), svdvals_bound, dtype=own_types,
         into=True),
     open_row("eigh", draw_eigh, numbered("kz_eigh", 1), reference_eigh, eigh_holds),
