@@ -24,7 +24,8 @@
 	X(kz_nodes) X(kz_live_counts) X(kz_copy_side) X(kz_buffer_handle) X(kz_leak) \
 	S(kz_cache_figures) S(kz_custom_options) S(kz_elementwise_call) S(kz_reduction_call) \
 	S(kz_device_info) S(kz_compile_options) S(kz_variable_info) S(kz_resources) \
-	S(kz_launch_options) S(kz_kernel_info) S(kz_link_options) S(kz_load_options) S(kz_op_options) \
+	S(kz_launch_options) S(kz_kernel_info) S(kz_link_options) \
+	S(kz_load_options) S(kz_op_options) \
 	S(kz_reduce_options) S(kz_fft_options) S(kz_allocator) S(kz_cross_entropy_options) \
 	S(kz_cuda_array_options) S(kz_texture_options) \
 	S(kz_pointer_info) S(kz_stream_options) S(kz_stream_info) S(kz_event_options) \

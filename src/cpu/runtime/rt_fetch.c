@@ -36,14 +36,35 @@ static const struct surface *rt_fetch_find_surface(struct rt_warp *warp, uint64_
 	return s;
 }
 
+/* Where there are several devices: whether kernels may access the memory of a texture or a
+ * surface, which is the memory of one device as a whole. */
+static bool rt_fetch_may_access(struct rt_warp *warp, const void *data)
+{
+	const struct rt_launch *launch = warp->launch;
+	const uint64_t at = (uintptr_t)data;
+	if (likely(!launch->parts_mask)) {
+		return true;
+	}
+	const uint64_t part = (at - launch->parts_base) >> launch->parts_shift;
+	if (launch->parts_mask >> (part < 31 ? part : 31) & 1
+	    || !launch->host->may_access || launch->host->may_access(launch->host, at, 1)) {
+		return true;
+	}
+	rt_fail(warp, CUDA_ERROR_ILLEGAL_ADDRESS, "access to a texture or a surface at 0x%llx in "
+		"the memory of another device, to which access is not enabled",
+		(unsigned long long)at);
+	return false;
+}
+
 uint32_t rt_texture(struct rt_warp *warp, uint64_t handle, const struct texture_request *request,
 	uint32_t *out)
 {
 	const struct texture *t = rt_fetch_find_texture(warp, handle);
-	if (t) {
+	const bool ok = t && rt_fetch_may_access(warp, t->levels[0].data);
+	if (ok) {
 		texture_read(t, request, out);
 	}
-	return !!t;
+	return ok;
 }
 
 uint32_t rt_surface(struct rt_warp *warp, uint64_t handle, struct surface_request *request,
@@ -61,7 +82,7 @@ uint32_t rt_surface(struct rt_warp *warp, uint64_t handle, struct surface_reques
 	};
 	(void)unused;
 	const struct surface *s = rt_fetch_find_surface(warp, handle);
-	if (!s) {
+	if (!s || !rt_fetch_may_access(warp, s->image.data)) {
 		return 0;
 	}
 	enum surface_result result = surface_access(s, request);

@@ -153,6 +153,56 @@ START_TEST(kernel_cannot_access_the_memory_of_another_device)
 }
 END_TEST
 
+/* Of device 0, on a texture or a surface of device 1. */
+static CUresult fetch_on_first(CUfunction fetch, unsigned long long object, CUdeviceptr out)
+{
+	void *values[] = {&object, &out};
+	OK(cuCtxSetCurrent(contexts[0]));
+	OK(cuLaunchKernel(fetch, 1, 1, 1, 32, 1, 1, 0, NULL, values, NULL));
+	return cuCtxSynchronize();
+}
+
+START_TEST(textures_and_surfaces_of_another_device_need_access)
+{
+	static const char *const fetches[] = {"tex.1d.v4.u32.s32 {%r2,%r3,%r4,%r5}, [%rd1, {%r1}];",
+		"suld.b.1d.b32.trap %r2, [%rd1, {%r1}];"};
+	const CUDA_ARRAY3D_DESCRIPTOR d = {8, 0, 0, CU_AD_FORMAT_UNSIGNED_INT32, 1,
+		CUDA_ARRAY3D_SURFACE_LDST};
+	const CUDA_TEXTURE_DESC sampling = {.flags = CU_TRSF_READ_AS_INTEGER};
+	const bool is_surface = _i == 1;
+	CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_LINEAR};
+	char text[640];
+	unsigned long long object;
+	CUmodule module;
+	snprintf(text, sizeof(text), ".version 7.0\n.target sm_75\n.address_size 64\n"
+		".visible .entry fetch(.param .u64 p, .param .u64 q)\n{\n"
+		".reg .b32 %%r<6>;\n.reg .b64 %%rd<3>;\n"
+		"ld.param.u64 %%rd1, [p];\nld.param.u64 %%rd2, [q];\nmov.u32 %%r1, 0;\n"
+		"%s\nst.global.u32 [%%rd2], %%r2;\nret;\n}\n", fetches[_i]);
+	CUdeviceptr memory = alloc_on(1, 4 * N);
+	if (is_surface) {
+		resource.resType = CU_RESOURCE_TYPE_ARRAY;
+		OK(cuArray3DCreate_v2(&resource.res.array.hArray, &d));
+		OK(cuSurfObjectCreate(&object, &resource));
+	} else {
+		resource.res.linear.devPtr = memory;
+		resource.res.linear.format = CU_AD_FORMAT_UNSIGNED_INT32;
+		resource.res.linear.numChannels = 1;
+		resource.res.linear.sizeInBytes = 4 * N;
+		OK(cuTexObjectCreate(&object, &resource, &sampling, NULL));
+	}
+	CUdeviceptr out = alloc_on(0, 4 * N);
+	OK(cuModuleLoadData(&module, text));
+	CUfunction fetch = kernel(module, "fetch");
+	OK(cuCtxEnablePeerAccess(contexts[1], 0));
+	OK(fetch_on_first(fetch, object, out));
+	OK(cuCtxDisablePeerAccess(contexts[1]));
+	FAILS(ILLEGAL_ADDRESS, fetch_on_first(fetch, object, out));
+	check_log("access to a texture or a surface at 0x");
+	check_log("in the memory of another device, to which access is not enabled");
+}
+END_TEST
+
 START_TEST(enabled_access_to_a_peer_is_of_one_direction)
 {
 	int can;
@@ -538,6 +588,7 @@ SUITE(api_devices)
 		streams_wait_for_events_of_other_devices, graph_has_kernels_of_two_devices,
 		mapped_memory_is_for_those_who_were_given_access);
 	tcase_add_loop_test(tc, context_waits_for_its_kernels_in_graphs_of_others, 0, 2);
+	tcase_add_loop_test(tc, textures_and_surfaces_of_another_device_need_access, 0, 2);
 	tcase_add_loop_test(tc, message_names_the_first_thread_that_goes_abroad, 0, 3);
 	tc = add_case(suite, "visible", NULL, NULL);
 	tcase_add_loop_test(tc, visible_devices_are_a_choice, 0, (int)countof(visible));
