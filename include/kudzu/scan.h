@@ -27,12 +27,13 @@ typedef struct kz_scan_options {
 	kz_array *into;     /**< the array for the result; NULL: a new one.  It has the shape of the
 	                         one that is scanned, and may be that one.  Its dtype must be able
 	                         to hold the result's kind */
-	void *reserved[3];
+	const char *preamble; /**< CUDA C before the operation: structs, functions; NULL: none */
+	void *reserved[2];
 } kz_scan_options;
 
 #ifdef __cplusplus
 #define KZ_SCAN_OPTIONS_INIT kz_scan_options{sizeof(kz_scan_options), -1, 0, 0, nullptr, nullptr, \
-	{}}
+	nullptr, {}}
 #else
 #define KZ_SCAN_OPTIONS_INIT {.size = sizeof(kz_scan_options), .axis = -1}
 #endif
@@ -43,7 +44,8 @@ typedef struct kz_scan_options {
  * Elements are combined in a fixed order, so the result has the same bits on every device.  There
  * are segments of 16 elements, groups of 16 segments, and chunks of 16 groups.  Each of these is
  * scanned from its own beginning, and combined with the result of everything before it.  Halves
- * are scanned as float32 and rounded at the end.
+ * are scanned as float32 and rounded at the end.  An array of a struct that kz_dtype_register knows
+ * is scanned, too; the preamble declares the struct under its name.
  *
  * @param out set to the result, which is row-major; NULL on failure.  If the options have `into`,
  *        it is set to that array with one more reference, and may be NULL.
@@ -51,9 +53,9 @@ typedef struct kz_scan_options {
  *        b".  It must be associative.
  * @param neutral an expression for the neutral element: "0".
  * @param options NULL for the defaults.
- * @return KZ_OK; KZ_RANGE for an axis that does not exist; KZ_INVALID for a struct, and for `into`
- *         or a stream that do not fit; KZ_COMPILE for an operation that does not compile, with the
- *         place in it; KZ_DEVICE_MEMORY.
+ * @return KZ_OK; KZ_RANGE for an axis that does not exist; KZ_INVALID for a struct without a
+ *         preamble or with more than 128 bytes, and for `into` or a stream that do not fit;
+ *         KZ_COMPILE for a text that does not compile, with the place in it; KZ_DEVICE_MEMORY.
  * Ownership: release the result with kz_array_release.
  * Async: returns before the work is done.
  */

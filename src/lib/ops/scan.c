@@ -22,13 +22,16 @@
 
 #include <string.h>
 
-enum { SEGMENTS = 256, CHUNK = 16 * SEGMENTS, TEXT = 512 };
+enum { SEGMENTS = 256, CHUNK = 16 * SEGMENTS };
+enum { STRUCT_MAX = 128 }; /* bytes; 272 elements have to fit into shared memory */
 
 struct scan {
 	struct kz_device *device;
 	struct kz_stream *stream;
 	const char *operation;
 	const char *neutral;
+	const char *preamble;     /* NULL: none */
+	struct str *key;          /* of its kernels: a byte for which one, the dtype, the texts */
 	kz_dtype dtype;           /* of the computation */
 	kz_dtype result;
 	struct kz_array *into;    /* for the result; NULL: a new one */
@@ -54,11 +57,20 @@ static void scan_write_source(struct str *source, const void *context)
 {
 	const struct wanted *wanted = context;
 	const struct scan *scan = wanted->scan;
-	const char *type = generate_value(scan->dtype);
+	const bool is_struct = dtype_is_struct(scan->dtype);
+	const char *type = is_struct ? kz_dtype_ctype(scan->dtype) : generate_value(scan->dtype);
 	generate_prelude(source, dtype_bit(scan->dtype), dtype_is_exact(scan->dtype));
 	str_addf(source, "#define INFINITY __int_as_float(0x7f800000)\n#define KZ_%s\n",
 		wanted->totals ? "TOTALS" : "SCAN");
+	if (scan->preamble) {
+		user_text_add(source, "scan", "preamble", scan->preamble, "");
+	}
 	str_addf(source, "typedef %s kz_element;\n", type);
+	if (is_struct) {
+		str_addf(source, "static_assert(sizeof(%s) == %lld, \"%s was registered with %lld "
+			"bytes\");\n", type, (long long)kz_dtype_size(scan->dtype), type,
+			(long long)kz_dtype_size(scan->dtype));
+	}
 	scan_write_function(source, "kz_op(kz_element a, kz_element b)", "operation",
 		scan->operation);
 	scan_write_function(source, "kz_neutral()", "neutral element", scan->neutral);
@@ -74,13 +86,6 @@ static const struct kernel_family scan_family = {
 static kz_status scan_run_kernel(const struct scan *scan, bool totals, struct kz_array *to,
 	struct kz_array *from, struct kz_array *prefixes, kz_error *err)
 {
-	struct {
-		kz_dtype dtype;
-		int totals;
-		char text[2 * TEXT];
-	} class = {scan->dtype, totals, ""};
-	int len = snprintf(class.text, sizeof(class.text), "%s%c%s", scan->operation, '\n',
-		scan->neutral);
 	const struct wanted wanted = {scan, totals};
 	int64_t n = from->shape.dims[1];
 	int64_t chunks = divide_up(n, CHUNK);
@@ -90,9 +95,9 @@ static kz_status scan_run_kernel(const struct scan *scan, bool totals, struct kz
 	void *total_params[] = {&address[0], &address[1], &n, &chunks};
 	void *scan_params[] = {&address[0], &address[1], &address[2], &n, &chunks, &exclusive};
 	struct kz_array *const arrays[] = {to, from, prefixes};
+	scan->key->data[0] = totals ? 't' : 's';
 	const struct kernels_run run = {
-		.want = {&scan_family, &class, offsetof(__typeof__(class), text) + (size_t)len,
-			&wanted},
+		.want = {&scan_family, scan->key->data, scan->key->len, &wanted},
 		.stream = scan->stream, .grid = kz_dim(from->shape.dims[0] * chunks, 1, 1),
 		.params = totals ? total_params : scan_params,
 		.arrays = arrays, .array_count = countof(arrays),
@@ -229,8 +234,16 @@ static kz_status scan_read_options(struct scan *scan, int64_t *axis, struct kz_a
 		scan->exclusive = options->exclusive != 0;
 		scan->stream = options->stream;
 		scan->into = options->into;
+		scan->preamble = options->preamble;
 	}
-	if (!dtype_is_number(dtype)) {
+	const bool is_known = dtype_is_struct(dtype) && scan->preamble
+		&& dtype == array->dtype;
+	if (is_known && kz_dtype_size(dtype) > STRUCT_MAX) {
+		return error_set(err, KZ_INVALID, "scan: expected a struct of at most %d bytes, got "
+			"%s with %lld", STRUCT_MAX, kz_dtype_name(dtype),
+			(long long)kz_dtype_size(dtype));
+	}
+	if (!dtype_is_number(dtype) && !is_known) {
 		error_set(err, KZ_INVALID, "scan does not take %s", dtype_refused(dtype)
 			? dtype_refused(dtype) : "a number that is not a dtype");
 		return KZ_INVALID;
@@ -273,6 +286,17 @@ done:
 	return st;
 }
 
+/* The texts are parted by a zero, which none of them has. */
+static void scan_write_key(const struct scan *scan)
+{
+	const char *const texts[] = {scan->operation, scan->neutral,
+		scan->preamble ? scan->preamble : ""};
+	str_addf(scan->key, "?%u ", (unsigned)scan->dtype);
+	for (size_t i = 0; i < countof(texts); i++) {
+		str_addn(scan->key, texts[i], strlen(texts[i]) + 1);
+	}
+}
+
 kz_status kz_scan(kz_array **out, kz_array *array, const char *operation, const char *neutral,
 	const kz_scan_options *options, kz_error *err)
 {
@@ -286,17 +310,18 @@ kz_status kz_scan(kz_array **out, kz_array *array, const char *operation, const 
 	    || (st = pointer_check(neutral, "a neutral element", err))) {
 		return st;
 	}
-	if (strlen(operation) >= TEXT || strlen(neutral) >= TEXT - 1) {
-		return error_set(err, KZ_INVALID, "scan: operation and neutral element have at "
-			"most %d characters", TEXT - 1);
-	}
 	if ((st = scan_read_options(&scan, &axis, array, options, err))) {
 		return st;
 	}
 	if (!out && !scan.into) {
 		return error_set(err, KZ_INVALID, "%s: out is NULL", __func__);
 	}
-	return scan_run(out, &scan, array, axis, err);
+	struct str key = STR_INIT;
+	scan.key = &key;
+	scan_write_key(&scan);
+	st = key.failed ? error_no_memory(err) : scan_run(out, &scan, array, axis, err);
+	str_free(&key);
+	return st;
 }
 
 static const char scan_sum[] = "a + b", scan_product[] = "a * b";

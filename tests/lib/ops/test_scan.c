@@ -197,6 +197,69 @@ DEVICE_TEST(empty_and_0d_arrays_are_scanned)
 	release_arrays(sums, empty, scalar);
 }
 
+/* Sums that begin anew at each flag: over segments and chunks, and rows of a view. */
+DEVICE_TEST(structs_are_scanned_by_functions_of_a_preamble)
+{
+	enum { COUNT = 5000 };
+	static struct { int flag, sum; } in[COUNT], out[COUNT];
+	kz_scan_options options = KZ_SCAN_OPTIONS_INIT;
+	kz_dtype dtype;
+	kz_array *array, *sums = NULL;
+	ok(kz_dtype_register(&dtype, "segmented", sizeof(in[0]), &err));
+	for (int i = 0; i < COUNT; i++) {
+		in[i].flag = i % 777 == 5;
+		in[i].sum = i % 13 - 4;
+	}
+	ok(kz_array_from(&array, dev, dtype, KZ_SHAPE(COUNT), in, sizeof(in), &err));
+	options.preamble = "struct segmented { int flag, sum; };\n"
+		"__device__ inline segmented join(segmented a, segmented b)\n"
+		"{ return segmented{a.flag | b.flag, b.flag ? b.sum : a.sum + b.sum}; }";
+	for (int exclusive = 0; exclusive < 2; exclusive++) {
+		int flag = 0, sum = 0;
+		options.exclusive = exclusive;
+		ok(kz_scan(&sums, array, "join(a, b)", "segmented{0, 0}", &options, &err));
+		ok(kz_array_get(sums, out, sizeof(out), &err));
+		for (int i = 0; i < COUNT; i++) {
+			const int before = sum;
+			sum = in[i].flag ? in[i].sum : sum + in[i].sum;
+			ck_assert_int_eq(out[i].sum, exclusive ? before : sum);
+			ck_assert_int_eq(out[i].flag, exclusive ? flag : flag | in[i].flag);
+			flag |= in[i].flag;
+		}
+		kz_array_release(sums);
+	}
+	options.preamble = "struct segmented { int flag; };";
+	fails(kz_scan(&sums, array, "a", "a", &options, &err), KZ_COMPILE,
+		"segmented was registered with 8 bytes");
+	kz_array_release(array);
+}
+
+/* The same operation with another preamble is another kernel. */
+DEVICE_TEST(a_preamble_is_part_of_the_operation)
+{
+	static const char *const preambles[] = {
+		"__device__ inline float step(float a, float b) { return a + b; }",
+		"__device__ inline float step(float a, float b) { return a > b ? a : b; }",
+	};
+	static const float in[] = {1, 3, 2}, want[2][3] = {{1, 4, 6}, {1, 3, 3}};
+	kz_scan_options options = KZ_SCAN_OPTIONS_INIT;
+	float got[3];
+	kz_array *array, *out;
+	ok(kz_array_from(&array, dev, KZ_F32, KZ_SHAPE(3), in, sizeof(in), &err));
+	for (int k = 0; k < 2; k++) {
+		options.preamble = preambles[k];
+		ok(kz_scan(&out, array, "step(a, b)", "0", &options, &err));
+		ok(kz_array_get(out, got, sizeof(got), &err));
+		ck_assert(memcmp(got, want[k], sizeof(got)) == 0);
+		kz_array_release(out);
+	}
+	options.preamble = "inline float step() { return nothing; }";
+	ck_assert_int_eq(kz_scan(&out, array, "a", "0", &options, &err), KZ_COMPILE);
+	ck_assert_str_eq(err.file, "scan: preamble");
+	kz_error_clear(&err);
+	kz_array_release(array);
+}
+
 DEVICE_TEST(a_bad_scan_is_refused)
 {
 	kz_scan_options options = KZ_SCAN_OPTIONS_INIT;
@@ -381,7 +444,9 @@ SUITE(scan)
 		chunks_of_chunks_are_scanned_too, every_axis_of_every_view_is_scanned,
 		an_exclusive_scan_begins_with_the_neutral_element,
 		floats_are_added_in_the_order_that_is_promised, types_are_numpys,
-		empty_and_0d_arrays_are_scanned, a_bad_scan_is_refused,
+		empty_and_0d_arrays_are_scanned,
+		structs_are_scanned_by_functions_of_a_preamble,
+		a_preamble_is_part_of_the_operation, a_bad_scan_is_refused,
 		an_error_points_into_the_expression,
 		a_failing_allocation_leaves_nothing_behind, a_result_goes_into_an_array,
 		a_result_may_overlap_what_is_scanned, a_0d_and_an_empty_result_go_into_arrays,
