@@ -35,6 +35,13 @@
  * all earlier work on that memory, and later work on it runs after the launch.  Host memory that
  * nodes read or write stays the program's: keep it.
  *
+ * A graph is of one device, whose kernels, memory and streams its nodes use; others are KZ_INVALID,
+ * and arrays of a peer are not arguments of its kernels.  The reason is the order of work: the
+ * library knows of each piece of memory which stream used it last, and a launch of a graph counts
+ * as one use in the one stream where it was put.  Order the graphs of two devices by events
+ * (kz_stream_wait).  The driver API can put kernels of several devices into one graph; such a graph
+ * is ordered with work of this library by its streams alone.
+ *
  * Two threads must not use one graph, or one stream that is captured, at the same time.
  */
 #include <kudzu/memory.h>
