@@ -13,12 +13,12 @@
  *
  * Order between streams: everything that touches one buffer or array happens in the order of the
  * calls, whichever streams they name.  The library makes the later stream wait for the earlier one
- * by an event.  Work that shares no buffer may overlap.  Two streams that use one buffer take turns,
- * even if both only read it.  The library does not see a use by an address, KZ_DEVPTR of
+ * by an event.  Work that shares no buffer may overlap.  Two streams that use one buffer take
+ * turns, even if both only read it.  The library does not see a use by an address, KZ_DEVPTR of
  * kz_buffer_address: then the order is the program's task, up to the release.
  *
- * The device's default stream, which calls without a stream use, is a stream like any other: it does
- * not wait for the others, nor they for it, as CUDA's legacy default stream would.
+ * The device's default stream, which calls without a stream use, is a stream like any other: it
+ * does not wait for the others, nor they for it, as CUDA's legacy default stream would.
  *
  * The same holds on the CPU device: streams are queues, and threads of the driver do their work
  * beside the program.  If nothing is queued and the work is short, a call may do it before it

@@ -63,8 +63,8 @@ static void llvm_set_options(void)
 {
 	static const char *const options[] = {
 		"kudzu",
-		/* It keeps integers in mask registers.  Our masks are there without it, and in large
-		 * functions it takes long. */
+		/* It keeps integers in mask registers.  Our masks are there without it, and in
+		 * large functions it takes long. */
 		"-disable-x86-domain-reassignment",
 	};
 	LLVMParseCommandLineOptions(countof(options), options, "");
