@@ -239,8 +239,8 @@ static kz_status scan_read_options(struct scan *scan, int64_t *axis, struct kz_a
 	const bool is_known = dtype_is_struct(dtype) && scan->preamble
 		&& dtype == array->dtype;
 	if (is_known && kz_dtype_size(dtype) > STRUCT_MAX) {
-		return error_set(err, KZ_INVALID, "scan: expected a struct of at most %d bytes, got "
-			"%s with %lld", STRUCT_MAX, kz_dtype_name(dtype),
+		return error_set(err, KZ_INVALID, "scan: expected a struct of at most %d bytes, "
+			"got %s with %lld", STRUCT_MAX, kz_dtype_name(dtype),
 			(long long)kz_dtype_size(dtype));
 	}
 	if (!dtype_is_number(dtype) && !is_known) {
