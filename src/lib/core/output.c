@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the text of kernels goes.
+ * Send the text of kernels where the program wants it.
  *
  * Only our own driver can be told: it has a private table (base/cuda_abi.h).  The driver calls
  * output_pass, which calls the program's function.  That changes while the driver has none: when

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What users see and set of the pools: figures, limits, lists of what is live, allocators.
+ * The public side of the pools: figures, limits, lists of what is live, allocators.
  *
  * The allocator that was set last is used.  Earlier ones stay until their device goes, since
  * buffers of theirs may still be live.

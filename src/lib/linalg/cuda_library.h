@@ -55,8 +55,8 @@ const struct cuda_library *cuda_library_get(enum cuda_part part);
 const char *cuda_library_log(enum cuda_part part);
 /* The variable that names a file for a part which is no such library; NULL: none does. */
 const char *cuda_library_misnamed(const struct cuda_library *library, enum cuda_part part);
-/* The file that would be loaded, freed with mem_free; nothing is.  NULL: there is none, or no
- * memory to say so.  A library that only the loader would find is not seen. */
+/* The file that would be loaded, without loading it; freed with mem_free.  NULL if there is no such
+ * file, or when memory runs out.  A library that only the loader would find is not seen. */
 char *cuda_library_look(enum cuda_part part);
 
 #endif

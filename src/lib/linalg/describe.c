@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What kz_diagnose says of the libraries for linear algebra and Fourier transforms.
+ * Describe for kz_diagnose the libraries for linear algebra and Fourier transforms.
  *
  * The CPU device's libraries are opened as a program would.  NVIDIA's are large: without a GPU,
  * where nothing uses them, only their files are looked for.  No library is needed for kernels, so

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What solvers and factorizations share.
+ * The parts that solvers and factorizations share.
  *
  * Each public function reads its operands (lapack_begin), copies them to work arrays, which LAPACK
  * overwrites, runs tasks on these, and hands the result out (lapack_finish).  A task reports in an

@@ -290,7 +290,7 @@ static kz_status matmul_multiply(struct product *p, bool is_transposed, kz_error
 	return st;
 }
 
-/* Who does it: a library, or a kernel where there is none or the product is small. */
+/* Choose between a library, and a kernel where no library is there or the product is small. */
 static kz_status matmul_choose(struct product *p, kz_error *err)
 {
 	struct linalg_device *math;
@@ -465,7 +465,7 @@ static kz_status matmul_turn(kz_array **out, kz_array *array, kz_matrix_op op, k
 	return KZ_OK;
 }
 
-/* A factor as a complex number; false if it is none, or no real one for a real product. */
+/* Read a factor as a complex number; false if it is not a number, or not real in a real product. */
 static bool matmul_factor(double out[2], const kz_arg *arg, kz_dtype dtype)
 {
 	out[1] = arg->kind == KZ_ARG_COMPLEX ? arg->imaginary : 0;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bundles: a header, a list of what there is, the images as pack.c writes them, a source.
+ * Write and read bundles: a header, a table of contents, the images as pack.c writes them, and a
+ * source.
  *
  * The header has a hash of all that follows it, so damage is found before anything is read; and
  * since anyone can make a hash that fits, what is read is checked all the same.  Numbers are those
- * of this machine: NVIDIA's are little-endian, as all that Kudzu runs on.
+ * of this machine: they are little-endian on every machine that Kudzu runs on.
  */
 #include "base/common.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What works on this machine.
+ * Find out what works on this machine.
  *
  * Each part is tried as a program would use it.  An error value becomes a finding: its message is
  * the text, its hint the fix, its log the log.  The list of findings and its texts live in one

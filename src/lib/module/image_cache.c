@@ -132,8 +132,8 @@ static void image_drop_modules(struct kz_module *modules)
 	}
 }
 
-/* Look for the image of a request; the lock is held, and given back for a look at files.  If there
- * is none that holds, and nobody makes one, there is a new entry, for this thread to fill. */
+/* Look for the image of a request; the lock is held, and given back for a look at files.  If no
+ * image holds and no thread makes one, a new entry is added for this thread to fill. */
 static struct kz_image *image_look(struct image_entry **mine, const struct str *request,
 	struct hash hash, struct kz_module **modules)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What few launches ask for, and what a program prefers for a kernel.
+ * Attributes that few launches ask for, and what a program prefers for a kernel.
  *
  * A cooperative launch has a call of its own, which older drivers have, too.  Clusters and
  * programmatic dependent launches are attributes of cuLaunchKernelEx.

@@ -2,8 +2,8 @@
 /*
  * The error for a kernel or a variable that a module does not have.
  *
- * It lists the names that there are and the nearest of them, and says why the wanted one may be
- * missing.
+ * It lists the names that the module has, with the nearest of them, and says why the wanted one may
+ * be missing.
  */
 #include "base/common.h"
 

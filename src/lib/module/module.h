@@ -151,7 +151,7 @@ void refusal_explain(kz_error *err, const struct rtc_image *image, const char *l
 
 /* missing.c */
 
-/* Fail because there is none of that name: KZ_NOT_FOUND, with those that there are. */
+/* Fail with KZ_NOT_FOUND and the names that the module has, because it has none of this name. */
 kz_status missing_kernel(const struct kz_image *image, const char *name, kz_error *err);
 kz_status missing_variable(const struct kz_image *image, const char *name, kz_error *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a driver says of an image that it refuses: its words, the line of PTX, and the line of
+ * Explain why a driver refuses an image: in its own words, with the line of PTX and the line of
  * source that this comes from.
  */
 #include "base/common.h"

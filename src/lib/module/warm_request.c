@@ -231,7 +231,7 @@ bool warm_send(int socket, const void *from, size_t size)
 	return true;
 }
 
-/* One request; false: it is none. */
+/* Serve one request; false if the bytes are not a request. */
 static bool request_serve(int fd, uint64_t size)
 {
 	struct warm_request request;

@@ -27,7 +27,7 @@ static bool custom_is_complex(const struct declaration *declared)
 	return !declared->is_pointer && declared->dtypes & (dtype_bit(KZ_C64) | dtype_bit(KZ_C128));
 }
 
-/* A number for a complex argument; false if it is none. */
+/* Convert a number for a complex argument; false if it is not a number. */
 static bool custom_convert_complex(union custom_slot *slot, const struct declaration *declared,
 	const kz_arg *arg)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What networks need: softmax, its logarithm, cross entropy and one-hot rows.
+ * Functions for networks: softmax, its logarithm, cross entropy and one-hot rows.
  *
  * All are expressions of the elements x, and of what each line of them has once: its maximum, and
  * the sum of exp(x - maximum).  Two reductions find these; a third kernel has the result.  Which

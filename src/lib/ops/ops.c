@@ -210,7 +210,7 @@ kz_status kz_array_assign_on(kz_array *to, kz_array *from, kz_stream *stream, kz
 	return ops_assign(to, from, stream, err);
 }
 
-/* A value that is no number: an array of one such element is assigned. */
+/* For a value that is not a number, assign an array that has it as its only element. */
 static kz_status ops_fill_bytes(kz_array *to, const kz_arg *value, struct kz_stream *stream,
 	kz_error *err)
 {

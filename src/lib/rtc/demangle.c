@@ -435,7 +435,7 @@ static void demangle_add_expansion(struct reader *r, struct demangle_list *list)
 	}
 }
 
-/* Parameter types up to `end`; "v" alone is none. */
+/* Parameter types up to `end`; "v" alone says that there are no parameters. */
 static const struct node *demangle_read_parameters(struct reader *r, char end)
 {
 	struct demangle_list list = {0};

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a source text asks the preprocessor for.
+ * Find the files that a source text asks the preprocessor for.
  *
  * No text is preprocessed here: wherever the letters "include" or "embed" stand, with a name in
  * quotes or angle brackets after them, that name counts.  So #include, #include_next, #embed,
  * __has_include(...) and %:include are found however they are written, under any #if.  A few names
- * are found that are none; they do no harm, for then a file too many is looked at.  Only an
- * #include whose name is not a literal needs a look at what stands before it.
+ * are found that no directive has; they do no harm, since the only effect is a look at one file
+ * more.  Only an #include whose name is not a literal needs a look at what stands before it.
  *
  * Backslashes at the ends of lines may cut any word in two; a text that has some is scanned without
  * them.

@@ -60,9 +60,9 @@ const struct nvrtc *nvrtc_loaded(void);
 
 /*
  * Look where nvrtc_open would, but load nothing, which would take some milliseconds: the path and
- * the include folders.  It is the same library unless the file is none, or another; compare the
- * paths once there is need to load it.  False if only the loader could find it, or if there is
- * none.
+ * the include folders.  It is the same library unless the file is not a library, or another one is
+ * loaded; compare the paths once it must be loaded.  False if only the loader could find it, or if
+ * there is none.
  */
 struct nvrtc_place {
 	char *path;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What ptxas gave a kernel: registers, stack, shared memory, barriers, constants, code.
+ * Read what ptxas gave a kernel: registers, stack, shared memory, barriers, constants, code.
  *
  * A cubin has all of it but the spills, which only the log of -Xptxas=-v tells.  They are on the
  * stack, so a kernel without a stack has none.  No public document describes these records.  They
