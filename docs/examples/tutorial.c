@@ -75,14 +75,13 @@ static kz_status kernels(kz_device *dev, kz_error *err)
 	kz_module *mod = NULL;
 	kz_kernel *doublify = NULL, *add = NULL, *fill = NULL;
 	kz_array *a_gpu = NULL;
-	if (kz_module_compile(&mod, dev, source, &(kz_compile_options){
-			.size = sizeof(kz_compile_options),
-			.instances = (const char *const[]){"fill<double>", NULL}}, err)
+	if (kz_module_compile(&mod, dev, source, KZ_WITH(kz_compile_options,
+			.instances = (const char *const[]){"fill<double>", NULL}), err)
 	    || kz_module_kernel(&doublify, mod, "doublify", err)
 	    || kz_module_kernel(&add, mod, "add", err)
 	    || kz_module_kernel(&fill, mod, "fill<double>", err)
 	    || kz_array_from(&a_gpu, dev, KZ_F32, KZ_SHAPE(16), a, sizeof(a), err)
-	    || kz_launch(doublify, kz_dim(1, 1, 1), kz_dim(4, 4, 1), NULL, err, KZ_ARGS(a_gpu))
+	    || kz_launch(doublify, KZ_DIM(1), KZ_DIM(4, 4), NULL, err, KZ_ARGS(a_gpu))
 	    || kz_launch_1d(add, 16, NULL, err,
 			KZ_ARGS(KZ_IN(a, sizeof(a)), a_gpu, KZ_OUT(c, sizeof(c)), 16))) {
 		/* ... */

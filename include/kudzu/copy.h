@@ -63,7 +63,9 @@ typedef struct kz_copy_3d_options {
 #define KZ_COPY_3D_OPTIONS_INIT \
 	kz_copy_3d_options{sizeof(kz_copy_3d_options), {}, {}, 0, 1, 1, {}}
 #else
-#define KZ_COPY_3D_OPTIONS_INIT {.size = sizeof(kz_copy_3d_options), .height = 1, .depth = 1}
+#define KZ_PP_DEFAULTS_kz_copy_3d_options \
+	.size = sizeof(kz_copy_3d_options), .height = 1, .depth = 1
+#define KZ_COPY_3D_OPTIONS_INIT {KZ_PP_DEFAULTS_kz_copy_3d_options}
 #endif
 
 /**

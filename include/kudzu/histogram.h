@@ -46,7 +46,8 @@ typedef struct kz_histogram_options {
 	kz_histogram_options{sizeof(kz_histogram_options), 10, 0, 0, nullptr, nullptr, 0, nullptr, \
 		{}}
 #else
-#define KZ_HISTOGRAM_OPTIONS_INIT {.size = sizeof(kz_histogram_options), .bins = 10}
+#define KZ_PP_DEFAULTS_kz_histogram_options .size = sizeof(kz_histogram_options), .bins = 10
+#define KZ_HISTOGRAM_OPTIONS_INIT {KZ_PP_DEFAULTS_kz_histogram_options}
 #endif
 
 /**

@@ -59,8 +59,9 @@ typedef struct kz_integrate_options {
 #define KZ_INTEGRATE_OPTIONS_INIT kz_integrate_options{sizeof(kz_integrate_options), nullptr, \
 	nullptr, nullptr, 1, 1, -1, 0, 0, 0, 0, 0, {}}
 #else
-#define KZ_INTEGRATE_OPTIONS_INIT \
-	{.size = sizeof(kz_integrate_options), .dx = 1, .dy = 1, .axis = -1}
+#define KZ_PP_DEFAULTS_kz_integrate_options \
+	.size = sizeof(kz_integrate_options), .dx = 1, .dy = 1, .axis = -1
+#define KZ_INTEGRATE_OPTIONS_INIT {KZ_PP_DEFAULTS_kz_integrate_options}
 #endif
 
 /**

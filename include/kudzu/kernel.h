@@ -60,6 +60,12 @@ KZ_INLINE kz_dim3 kz_dim(int64_t x, int64_t y, int64_t z)
 	return dim;
 }
 
+/** Make a kz_dim3 of one to three extents, of which those left out are 1: KZ_DIM(16, 16). */
+#define KZ_DIM(...) KZ_PP_CAT(KZ_PP_DIM_, KZ_PP_COUNT(__VA_ARGS__))(__VA_ARGS__)
+#define KZ_PP_DIM_1(x) kz_dim((x), 1, 1)
+#define KZ_PP_DIM_2(x, y) kz_dim((x), (y), 1)
+#define KZ_PP_DIM_3(x, y, z) kz_dim((x), (y), (z))
+
 /** The kind of value in a kz_arg.  The numbers never change. */
 typedef enum kz_arg_kind {
 	KZ_ARG_NONE = 0,
@@ -376,6 +382,25 @@ KZ_API KZ_NODISCARD kz_status kz_launch_args(kz_kernel *kernel, kz_dim3 grid, kz
  */
 KZ_API KZ_NODISCARD kz_status kz_launch_1d(kz_kernel *kernel, int64_t count,
 	const kz_launch_options *options, kz_error *err, kz_args args);
+
+/**
+ * Launch a kernel over a grid of elements, with one thread for each: x below `width`, y below
+ * `height`.
+ *
+ * A block has up to 32 threads along x, so that a row's elements are next to each other in memory,
+ * and in all as many as kz_launch_1d takes.  The last blocks of both axes may reach beyond the
+ * extents, so the kernel must check both indexes.
+ *
+ * @param width of the grid in elements; 0 launches nothing, as does a height of 0.
+ * @return as kz_launch; also KZ_LAUNCH for a negative extent.
+ * Async: as kz_launch.
+ */
+KZ_API KZ_NODISCARD kz_status kz_launch_2d(kz_kernel *kernel, int64_t width, int64_t height,
+	const kz_launch_options *options, kz_error *err, kz_args args);
+
+/** Launch a kernel over a box of elements, z below `depth`; as kz_launch_2d. */
+KZ_API KZ_NODISCARD kz_status kz_launch_3d(kz_kernel *kernel, int64_t width, int64_t height,
+	int64_t depth, const kz_launch_options *options, kz_error *err, kz_args args);
 
 /** The resources of a kernel.  Sizes in bytes. */
 typedef struct kz_kernel_info {

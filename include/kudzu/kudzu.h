@@ -11,6 +11,7 @@
  *	error.h        error values: what failed, where, and what helps
  *	diagnose.h     what works on this machine, a compiler's log as data
  *	version.h      the version
+ *	short.h        the same in fewer lines: KZ_WITH
  *
  * Run CUDA C
  *	module.h       compile and load, variables of a module
@@ -78,7 +79,7 @@
  * names instead: kz_add, kz_sum, kz_sort, kz_solve, kz_fft and the like, in the headers from
  * create.h on.  The other verbs without an object are
  *
- *   kz_launch, kz_launch_args, kz_launch_1d, kz_dim,
+ *   kz_launch, kz_launch_args, kz_launch_1d (and _2d, _3d), kz_dim,
  *   kz_copy_htod, kz_copy_dtoh, kz_copy_dtod, kz_copy_3d (and their _async and _on forms),
  *   kz_fill, kz_fill_2d, kz_compile, kz_link, kz_warm_up, kz_warm_up_serve,
  *   kz_apply, kz_apply_into, kz_eval, kz_eval_into, kz_eval_vars, kz_eval_prepare,
@@ -149,6 +150,7 @@
 #include <kudzu/segment.h>
 #include <kudzu/sets.h>
 #include <kudzu/shape.h>
+#include <kudzu/short.h>
 #include <kudzu/solve.h>
 #include <kudzu/sort.h>
 #include <kudzu/sparse.h>

@@ -372,8 +372,9 @@ typedef struct kz_access_window {
 #define KZ_ACCESS_WINDOW_INIT \
 	kz_access_window{sizeof(kz_access_window), nullptr, 0, 0, 1, KZ_ACCESS_PERSISTING, 0, 0, {}}
 #else
-#define KZ_ACCESS_WINDOW_INIT \
-	{.size = sizeof(kz_access_window), .hit_ratio = 1, .hit = KZ_ACCESS_PERSISTING}
+#define KZ_PP_DEFAULTS_kz_access_window \
+	.size = sizeof(kz_access_window), .hit_ratio = 1, .hit = KZ_ACCESS_PERSISTING
+#define KZ_ACCESS_WINDOW_INIT {KZ_PP_DEFAULTS_kz_access_window}
 #endif
 
 /**

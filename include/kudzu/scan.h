@@ -35,7 +35,8 @@ typedef struct kz_scan_options {
 #define KZ_SCAN_OPTIONS_INIT kz_scan_options{sizeof(kz_scan_options), -1, 0, 0, nullptr, nullptr, \
 	nullptr, {}}
 #else
-#define KZ_SCAN_OPTIONS_INIT {.size = sizeof(kz_scan_options), .axis = -1}
+#define KZ_PP_DEFAULTS_kz_scan_options .size = sizeof(kz_scan_options), .axis = -1
+#define KZ_SCAN_OPTIONS_INIT {KZ_PP_DEFAULTS_kz_scan_options}
 #endif
 
 /**

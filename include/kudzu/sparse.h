@@ -259,7 +259,8 @@ typedef struct kz_sparse_cg_options {
 	nullptr, \
 	1e-5, 0, 0, KZ_PRECONDITIONER_NONE, 0, nullptr, {}}
 #else
-#define KZ_SPARSE_CG_OPTIONS_INIT {.size = sizeof(kz_sparse_cg_options), .rtol = 1e-5}
+#define KZ_PP_DEFAULTS_kz_sparse_cg_options .size = sizeof(kz_sparse_cg_options), .rtol = 1e-5
+#define KZ_SPARSE_CG_OPTIONS_INIT {KZ_PP_DEFAULTS_kz_sparse_cg_options}
 #endif
 
 /** How a solution went.  Initialize with KZ_SPARSE_CG_RESULT_INIT. */

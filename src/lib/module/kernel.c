@@ -520,27 +520,68 @@ static kz_status kernel_block_for_1d(int *out, struct kz_kernel *kernel, kz_erro
 	return st;
 }
 
+/* A block of `threads` for extents of which the first is the fastest: along an axis no longer than
+ * the power of two from its extent on, and than the device's limit. */
+static kz_dim3 kernel_block_over(const struct kz_device *dev, int64_t threads,
+	const int64_t extents[3], int ndim)
+{
+	int64_t block[3] = {1, 1, 1};
+	if (ndim == 1) {
+		return kz_dim(threads, 1, 1);
+	}
+	for (int i = 0; i < ndim; i++) {
+		int64_t most = i == 0 && threads > 32 ? 32 : threads;
+		most = dev->info.max_block[i] < most ? dev->info.max_block[i] : most;
+		while (block[i] * 2 <= most && block[i] < extents[i]) {
+			block[i] *= 2;
+		}
+		threads /= block[i];
+	}
+	return kz_dim(block[0], block[1], block[2]);
+}
+
+/* A thread for each of the elements of a line, a grid or a box. */
+static kz_status kernel_launch_over(kz_kernel *kernel, const int64_t extents[3], int ndim,
+	const kz_launch_options *options, const kz_args *args, kz_error *err)
+{
+	int threads = 0;
+	bool empty = false;
+	/* No error_scope, as in kz_launch_args. */
+	kz_status st = kernel_check_launch(kernel, args->items, args->count, err);
+	for (int i = 0; !st && i < ndim; i++) {
+		if (extents[i] < 0) {
+			st = error_set(err, KZ_LAUNCH, "'%s' over %lld elements%s%.*s, expected 0 "
+				"or more", kernel->info->name, (long long)extents[i],
+				ndim > 1 ? " along " : "", ndim > 1, &"xyz"[i]);
+		}
+		empty |= extents[i] == 0;
+	}
+	if (st || empty || (st = kernel_block_for_1d(&threads, kernel, err))) {
+		return st;
+	}
+	kz_dim3 block = kernel_block_over(kernel->module->device, threads, extents, ndim);
+	kz_dim3 grid = kz_dim(divide_up(extents[0], block.x), divide_up(extents[1], block.y),
+		divide_up(extents[2], block.z));
+	return kz_launch(kernel, grid, block, options, err, *args);
+}
+
 kz_status kz_launch_1d(kz_kernel *kernel, int64_t count, const kz_launch_options *options,
 	kz_error *err, kz_args args)
 {
-	/* No error_scope, as in kz_launch_args. */
-	int block = 0;
-	kz_status st = kernel_check_launch(kernel, args.items, args.count, err);
-	if (st) {
-		return st;
-	}
-	if (count < 0) {
-		return error_set(err, KZ_LAUNCH, "'%s' over %lld elements, expected 0 or more",
-			kernel->info->name, (long long)count);
-	}
-	if (count == 0) {
-		return KZ_OK;
-	}
-	if ((st = kernel_block_for_1d(&block, kernel, err))) {
-		return st;
-	}
-	int64_t blocks = divide_up(count, block);
-	return kz_launch(kernel, kz_dim(blocks, 1, 1), kz_dim(block, 1, 1), options, err, args);
+	return kernel_launch_over(kernel, (int64_t[]){count, 1, 1}, 1, options, &args, err);
+}
+
+kz_status kz_launch_2d(kz_kernel *kernel, int64_t width, int64_t height,
+	const kz_launch_options *options, kz_error *err, kz_args args)
+{
+	return kernel_launch_over(kernel, (int64_t[]){width, height, 1}, 2, options, &args, err);
+}
+
+kz_status kz_launch_3d(kz_kernel *kernel, int64_t width, int64_t height, int64_t depth,
+	const kz_launch_options *options, kz_error *err, kz_args args)
+{
+	return kernel_launch_over(kernel, (int64_t[]){width, height, depth}, 3, options, &args,
+		err);
 }
 
 /* Drivers before 11.8 know nothing of clusters, and have no kernels that want them. */

@@ -27,6 +27,12 @@ static const char source[] =
 	"__global__ void shared(int *out)\n"
 	"{ extern __shared__ int s[]; s[threadIdx.x] = threadIdx.x; __syncthreads();\n"
 	"  out[threadIdx.x] = s[blockDim.x - 1 - threadIdx.x]; }\n"
+	"__global__ void box(int *out, int w, int h, int d)\n"
+	"{ int x = blockIdx.x * blockDim.x + threadIdx.x;\n"
+	"  int y = blockIdx.y * blockDim.y + threadIdx.y;\n"
+	"  int z = blockIdx.z * blockDim.z + threadIdx.z;\n"
+	"  if (x < w && y < h && z < d)\n"
+	"    atomicAdd(&out[(z * h + y) * w + x], x + 100 * y + 10000 * z); }\n"
 	"__global__ void wild(int *p) { p[1LL << 40] = 1; }\n";
 
 static kz_device *dev;
@@ -364,6 +370,39 @@ DEVICE_TEST(a_1d_launch_covers_every_element)
 		"'fill' over -1 elements, expected 0 or more");
 }
 
+static void launch_box(int w, int h, int d, bool flat)
+{
+	static int out[4096];
+	memset(out, 0, sizeof(out));
+	ck_assert_int_le(w * h * d, 4096);
+	kz_args args = KZ_ARGS(KZ_INOUT(out, sizeof(out)), w, h, d);
+	ok(flat ? kz_launch_2d(find("box"), w, h, NULL, &err, args)
+		: kz_launch_3d(find("box"), w, h, d, NULL, &err, args));
+	for (int i = 0; i < 4096; i++) {
+		int x = i % w, y = i / w % h, z = i / (w * h);
+		ck_assert_int_eq(out[i], i < w * h * d ? x + 100 * y + 10000 * z : 0);
+	}
+}
+
+DEVICE_TEST(a_2d_or_3d_launch_covers_every_element_once)
+{
+	launch_box(65, 33, 1, true);
+	launch_box(1, 4096, 1, true);
+	launch_box(3000, 1, 1, true);
+	launch_box(7, 9, 11, false);
+	launch_box(1, 1, 900, false);
+	launch_box(33, 2, 3, false);
+	kz_args nothing = KZ_ARGS(NULL, 0, 0, 0);
+	ok(kz_launch_2d(find("box"), 5, 0, NULL, &err, nothing));
+	ok(kz_launch_3d(find("box"), 0, 5, 5, NULL, &err, nothing));
+	refused(kz_launch_2d(find("box"), 5, -2, NULL, &err, nothing), KZ_LAUNCH,
+		"'box' over -2 elements along y, expected 0 or more");
+	refused(kz_launch_3d(find("box"), 0, 5, -1, NULL, &err, nothing), KZ_LAUNCH,
+		"'box' over -1 elements along z, expected 0 or more");
+	refused(kz_launch_2d(find("box"), 1, INT64_MAX, NULL, &err, nothing), KZ_LAUNCH, "grid of");
+	refused(kz_launch_2d(NULL, 1, 1, NULL, &err, nothing), KZ_INVALID, "expected a kernel");
+}
+
 /* As many blocks as are there at once make a cooperative grid.  One more does not on a GPU; on the
  * CPU device memory is the limit. */
 DEVICE_TEST(occupancy_is_what_runs_at_once)
@@ -549,7 +588,8 @@ SUITE(kernel)
 		a_programmatic_launch_sees_what_came_before, a_cluster_that_cannot_be_is_refused,
 		bad_calls_are_refused,
 		host_memory_is_copied_in_and_out, the_callers_rounding_mode_stays_out_of_kernels,
-		a_1d_launch_covers_every_element, occupancy_is_what_runs_at_once,
+		a_1d_launch_covers_every_element, a_2d_or_3d_launch_covers_every_element_once,
+		occupancy_is_what_runs_at_once,
 		a_hundred_parameters_are_fine_in_the_function_form,
 		work_on_one_array_is_ordered_across_streams,
 		every_failing_allocation_of_a_launch_becomes_an_error, a_launch_allocates_nothing);
