@@ -178,9 +178,10 @@ sample-programs := $(SAMPLES:%=$(BUILD)/samples/%)
 example-programs := $(EXAMPLES:%=$(BUILD)/docs/examples/%)
 build-sample = $(call say,CC)mkdir -p $(@D) && $(CC) -std=c11 -Wall -Wextra -pedantic -Iinclude \
 	$(MODE_$(MODE)) $(CPPFLAGS) $(CFLAGS) -MMD -MP -MF $@.d -o $@ $< $(LDFLAGS) \
-	-Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' -L$(BUILD) -lkudzu -lm
+	-Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' -L$(BUILD) -lkudzu $(sample-libs) -lm
 $(sample-programs) $(example-programs): $(BUILD)/%: %.c $(BUILD)/config $(BUILD)/libkudzu.so
 	$(build-sample)
+$(BUILD)/docs/examples/test_kernels: sample-libs = $(CHECK_LIBS)
 
 # NVRTC from the wheels, where `make setup` put them; the user's own choice comes first.
 wheel := build/nvrtc/nvidia/cu13/lib/libnvrtc.so.13
