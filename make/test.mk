@@ -164,9 +164,9 @@ jobs = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 check: ## run the tests, the samples, the README, on all cores
 	+@$(MAKE) --no-print-directory $(jobs) all-checks
 all-checks: $(checks)
-# By hand: hours.  Tests try all they know, kernels get their best code, and ulp takes every 1009th
+# By hand: an hour of processor time.  Tests try all they know, kernels get their best code, and ulp takes every 1009th
 # float.
-check-long: ## the tests in their long form, of which `make check` tries a sample: hours
+check-long: ## the tests in their long form, of which `make check` tries a sample: an hour
 	+@KUDZU_TEST_SLOW=1009 KUDZU_CPU_TIER= CK_DEFAULT_TIMEOUT=3600 CK_TIMEOUT_MULTIPLIER=20 \
 		$(MAKE) --no-print-directory -k $(jobs) check-unit check-numpy check-random check-signals TIMES=1
 check-unit: check-kudzu $(if $(cpu-driver),check-cpu)
