@@ -546,7 +546,6 @@ static kz_status kernel_launch_over(kz_kernel *kernel, const int64_t extents[3],
 {
 	int threads = 0;
 	bool empty = false;
-	/* No error_scope, as in kz_launch_args. */
 	kz_status st = kernel_check_launch(kernel, args->items, args->count, err);
 	for (int i = 0; !st && i < ndim; i++) {
 		if (extents[i] < 0) {
@@ -568,18 +567,21 @@ static kz_status kernel_launch_over(kz_kernel *kernel, const int64_t extents[3],
 kz_status kz_launch_1d(kz_kernel *kernel, int64_t count, const kz_launch_options *options,
 	kz_error *err, kz_args args)
 {
+	/* No error_scope, as in kz_launch_args. */
 	return kernel_launch_over(kernel, (int64_t[]){count, 1, 1}, 1, options, &args, err);
 }
 
 kz_status kz_launch_2d(kz_kernel *kernel, int64_t width, int64_t height,
 	const kz_launch_options *options, kz_error *err, kz_args args)
 {
+	/* No error_scope, as in kz_launch_args. */
 	return kernel_launch_over(kernel, (int64_t[]){width, height, 1}, 2, options, &args, err);
 }
 
 kz_status kz_launch_3d(kz_kernel *kernel, int64_t width, int64_t height, int64_t depth,
 	const kz_launch_options *options, kz_error *err, kz_args args)
 {
+	/* No error_scope, as in kz_launch_args. */
 	return kernel_launch_over(kernel, (int64_t[]){width, height, depth}, 3, options, &args,
 		err);
 }

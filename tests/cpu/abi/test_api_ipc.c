@@ -10,6 +10,7 @@
 #include "support/suite.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -151,6 +152,47 @@ static void open_and_add(void)
 START_TEST(memory_is_the_same_in_both_processes)
 {
 	run_both(make_and_read, open_and_add);
+}
+END_TEST
+
+static void enter_device(int device)
+{
+	CUcontext entered;
+	OK(cuDevicePrimaryCtxRetain(&entered, device));
+	OK(cuCtxSetCurrent(entered));
+}
+
+static void make_on_device_1(void)
+{
+	enter_device(1);
+	CUdeviceptr address = tell_new(400);
+	OK(cuMemsetD32_v2(address, 3, 100));
+	meet();
+	meet();
+	ck_assert_uint_eq(word_at(address), 3 + 7);
+	ck_assert_uint_eq(word_at(address + 396), 3 + 7);
+	OK(cuMemFree_v2(address));
+	OK(cuDevicePrimaryCtxRelease_v2(1));
+}
+
+static void add_on_device_2(void)
+{
+	CUipcMemHandle handle;
+	enter_device(2);
+	CUfunction add = kernel(load(), "add");
+	CUdeviceptr address = open_heard(&handle);
+	meet();
+	OK(launch_add(add, address, 100, NULL));
+	OK(cuCtxSynchronize());
+	OK(cuIpcCloseMemHandle(address));
+	meet();
+	OK(cuDevicePrimaryCtxRelease_v2(2));
+}
+
+START_TEST(memory_of_one_device_is_opened_on_another)
+{
+	ck_assert_int_eq(setenv("KUDZU_CPU_DEVICES", "3", 1), 0);
+	run_both(make_on_device_1, add_on_device_2);
 }
 END_TEST
 
@@ -893,7 +935,8 @@ SUITE(api_ipc)
 	Suite *suite = suite_create("api_ipc");
 	TCase *tc = suite_add_case(suite, "two processes");
 	tcase_set_timeout(tc, 60);
-	tcase_add_tests(tc, 1, memory_is_the_same_in_both_processes, kernels_of_two_processes_meet,
+	tcase_add_tests(tc, 1, memory_is_the_same_in_both_processes,
+		memory_of_one_device_is_opened_on_another, kernels_of_two_processes_meet,
 		opened_memory_outlives_its_process,
 		opens_are_counted_and_freed_memory_is_not_opened, spoiled_handles_are_refused,
 		streams_wait_for_events_of_other_processes,
