@@ -55,7 +55,7 @@ int main(void)
 	print_devices(dev);
 
 	/* tensor([1, 2, 3]).to(device), and back */
-	if (kz_array_from(&t, cpu, KZ_I64, KZ_SHAPE(3), numbers, sizeof(numbers), &err)
+	if (kz_array_from(&t, cpu, KZ_FROM(numbers), &err)
 	    || kz_array_to(&moved, t, dev, &err) || kz_array_to(&back, moved, cpu, &err)
 	    || kz_array_get(back, got, sizeof(got), &err)) {
 		goto out;

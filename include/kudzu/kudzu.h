@@ -11,7 +11,7 @@
  *	error.h        error values: what failed, where, and what helps
  *	diagnose.h     what works on this machine, a compiler's log as data
  *	version.h      the version
- *	short.h        the same in fewer lines: KZ_WITH
+ *	short.h        the same in fewer lines: KZ_WITH, KZ_FROM, kz_release_all
  *
  * Run CUDA C
  *	module.h       compile and load, variables of a module
@@ -83,7 +83,7 @@
  *   kz_copy_htod, kz_copy_dtoh, kz_copy_dtod, kz_copy_3d (and their _async and _on forms),
  *   kz_fill, kz_fill_2d, kz_compile, kz_link, kz_warm_up, kz_warm_up_serve,
  *   kz_apply, kz_apply_into, kz_eval, kz_eval_into, kz_eval_vars, kz_eval_prepare,
- *   kz_diagnose, kz_try_gpu, kz_try_all_gpus.
+ *   kz_diagnose, kz_try_gpu, kz_try_all_gpus, kz_release_all.
  *
  * Work runs in the default stream of its device (kz_device_stream), unless the call names another
  * stream.  Each function has one way to name it:

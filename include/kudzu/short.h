@@ -3,17 +3,31 @@
 #define KUDZU_SHORT_H
 
 /*
- * The same in fewer lines: options in place.
+ * The same in fewer lines: options in place, arrays from arrays of C, releases in one call.
  *
  *	if (kz_launch_2d(blur, width, height, KZ_WITH(kz_launch_options, .stream = s), &err,
  *		    KZ_ARGS(out, in, width, height))
  *	    || kz_scan(&sums, a, "a + b", "0", KZ_WITH(kz_scan_options, .axis = 0), &err)) {
  *		kz_error_print(&err, stderr);
  *	}
+ *	kz_release_all(sums, a, blur_module, s, dev);
  *
  * The macros are for C.  They hide no error: none of them prints, returns or jumps.
  */
+#include <kudzu/array.h>
+#include <kudzu/custom.h>
+#include <kudzu/diagnose.h>
+#include <kudzu/graph.h>
+#include <kudzu/host_memory.h>
+#include <kudzu/image.h>
+#include <kudzu/module.h>
+#include <kudzu/npy.h>
 #include <kudzu/preprocessor.h>
+#include <kudzu/prepared.h>
+#include <kudzu/random.h>
+#include <kudzu/sparse.h>
+#include <kudzu/stream.h>
+#include <kudzu/texture.h>
 
 #ifndef __cplusplus
 
@@ -48,6 +62,61 @@
 #else
 #define KZ_PP_WITH_1(type, ...) (&(type){KZ_PP_DEFAULTS_##type, __VA_ARGS__})
 #endif
+
+/**
+ * Four arguments of kz_array_from: the dtype, the shape, the address and the size of an array of C
+ * with one or two extents.
+ *
+ *	float rows[3][4];
+ *	kz_array_from(&a, dev, KZ_FROM(rows), &err)    (of shape (3, 4), float32)
+ *
+ * A pointer does not compile: the compiler does not know how much memory it points to.
+ */
+#define KZ_FROM(host) KZ_PP_FROM_DTYPE(host), \
+	kz_shape_from((const int64_t[]){sizeof(host) / sizeof((host)[0]), \
+		(int64_t)sizeof((host)[0]) / kz_dtype_size(KZ_PP_FROM_DTYPE(host))}, \
+		KZ_PP_FROM_NDIM(host)), (host), sizeof(host)
+
+/* T (*)[] is compatible with the address of an array of any extent, and with no address of a
+ * pointer.  A pointer to rows is told from an array of rows by its own address. */
+#define KZ_PP_FROM_TYPES(X) X(_Bool, KZ_BOOL), \
+	X(signed char, KZ_I8), X(short, KZ_I16), X(int, KZ_I32), \
+	X(long, (sizeof(long) == 8 ? KZ_I64 : KZ_I32)), X(long long, KZ_I64), \
+	X(unsigned char, KZ_U8), X(unsigned short, KZ_U16), X(unsigned int, KZ_U32), \
+	X(unsigned long, (sizeof(long) == 8 ? KZ_U64 : KZ_U32)), X(unsigned long long, KZ_U64), \
+	X(float, KZ_F32), X(double, KZ_F64)
+#define KZ_PP_FROM_ARRAY(type, dtype) type (*)[]: dtype, const type (*)[]: dtype
+#define KZ_PP_FROM_ONE(type, dtype) type (*)[]: 1, const type (*)[]: 1
+#define KZ_PP_FROM_TWO(type, dtype) type (*)[]: 2, const type (*)[]: 2
+#define KZ_PP_FROM_POINTER(type, dtype) type (**)[]: 0, const type (**)[]: 0
+/* The array, or its first row; no other type is among them. */
+#define KZ_PP_FROM_DTYPE(host) _Generic(_Generic(&(host), \
+	KZ_PP_FROM_TYPES(KZ_PP_FROM_ONE_AS), default: &(host)[0]), \
+	KZ_PP_FROM_TYPES(KZ_PP_FROM_ARRAY))
+#define KZ_PP_FROM_ONE_AS(type, dtype) \
+	type (*)[]: (type (*)[1])0, const type (*)[]: (type (*)[1])0
+#define KZ_PP_FROM_NDIM(host) KZ_PP_FROM_CHECK(_Generic(&(host), \
+	KZ_PP_FROM_TYPES(KZ_PP_FROM_ONE), KZ_PP_FROM_TYPES(KZ_PP_FROM_POINTER), \
+	default: _Generic(&(host)[0], KZ_PP_FROM_TYPES(KZ_PP_FROM_TWO), default: 0)))
+#define KZ_PP_FROM_CHECK(ndim) ((ndim) + 0 * (int64_t)sizeof(char[(ndim) > 0 ? 1 : -1]))
+
+/**
+ * Release up to 64 handles of any kinds: kz_release_all(a, mod, dev).
+ *
+ * Each is released once, as by its own function, from the first to the last.  NULL is fine; what is
+ * not a handle, or is borrowed, as a kz_kernel is, does not compile.  Void.
+ */
+#define kz_release_all(...) ((void)0, KZ_PP_MAP(KZ_PP_RELEASE, __VA_ARGS__))
+#define KZ_PP_RELEASE(x) _Generic((x), kz_array *: kz_array_release, \
+	kz_buffer *: kz_buffer_release, kz_cuda_array *: kz_cuda_array_release, \
+	kz_device *: kz_device_close, kz_diagnosis *: kz_diagnosis_release, \
+	kz_diagnostics *: kz_diagnostics_release, kz_elementwise *: kz_elementwise_release, \
+	kz_event *: kz_event_release, kz_exec *: kz_exec_release, kz_graph *: kz_graph_release, \
+	kz_image *: kz_image_release, kz_module *: kz_module_release, kz_npz *: kz_npz_close, \
+	kz_pinned *: kz_pinned_release, kz_prepared *: kz_prepared_release, \
+	kz_random *: kz_random_release, kz_reduction *: kz_reduction_release, \
+	kz_sparse *: kz_sparse_release, kz_stream *: kz_stream_release, \
+	kz_surface *: kz_surface_release, kz_texture *: kz_texture_release)(x)
 
 #endif
 

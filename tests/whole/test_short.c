@@ -71,6 +71,48 @@ START_TEST(a_dimension_left_out_is_one)
 }
 END_TEST
 
+START_TEST(an_array_of_c_brings_type_shape_and_size)
+{
+	const float line[5] = {1, 2, 3, 4, 5};
+	double rows[2][3] = {{1, 2, 3}, {4, 5, 6}}, got[6];
+	const unsigned char bytes[2][1] = {{7}, {8}};
+	kz_error err = KZ_ERROR_INIT;
+	kz_device *dev = support_open_any(_i);
+	kz_array *a = NULL, *b = NULL, *c = NULL;
+	ok(kz_array_from(&a, dev, KZ_FROM(line), &err));
+	ok(kz_array_from(&b, dev, KZ_FROM(rows), &err));
+	ok(kz_array_from(&c, dev, KZ_FROM(bytes), &err));
+	ck_assert(kz_array_dtype(a) == KZ_F32 && kz_array_ndim(a) == 1);
+	ck_assert_int_eq(kz_array_shape(a).dims[0], 5);
+	ck_assert(kz_array_dtype(b) == KZ_F64 && kz_array_ndim(b) == 2);
+	ck_assert(kz_array_shape(b).dims[0] == 2 && kz_array_shape(b).dims[1] == 3);
+	ck_assert(kz_array_dtype(c) == KZ_U8 && kz_array_shape(c).dims[1] == 1);
+	ok(kz_array_get(b, got, sizeof(got), &err));
+	ck_assert_mem_eq(got, rows, sizeof(rows));
+	kz_release_all(a, b, c);
+	support_close(dev);
+}
+END_TEST
+
+START_TEST(handles_of_any_kind_are_released_in_one_call)
+{
+	kz_error err = KZ_ERROR_INIT;
+	kz_device *dev = support_open_any(_i);
+	kz_array *a = NULL, *none = NULL;
+	kz_buffer *buffer = NULL;
+	kz_stream *stream = NULL;
+	kz_event *event = NULL;
+	kz_module *mod = NULL;
+	ok(kz_array_zeros(&a, dev, KZ_F32, KZ_SHAPE(3), &err));
+	ok(kz_buffer_create(&buffer, dev, 64, &err));
+	ok(kz_stream_create(&stream, dev, 0, &err));
+	ok(kz_event_create(&event, dev, &err));
+	kz_release_all(none, a, mod, buffer, stream, event);
+	kz_release_all(none);
+	support_close(dev); /* which wants nothing left */
+}
+END_TEST
+
 SUITE(short)
 {
 	Suite *s = suite_create("short");
@@ -79,5 +121,9 @@ SUITE(short)
 	tcase_add_test(options, options_in_place_override_the_defaults);
 	tcase_add_test(options, an_array_among_the_options_lives_as_long);
 	tcase_add_test(options, a_dimension_left_out_is_one);
+	TCase *devices = suite_add_case(s, "each device");
+	tcase_add_tests(devices, support_device_count() + 1,
+		an_array_of_c_brings_type_shape_and_size,
+		handles_of_any_kind_are_released_in_one_call);
 	return s;
 }

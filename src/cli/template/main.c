@@ -29,8 +29,8 @@ int main(void)
 	if (kz_device_open(&dev, NULL, &err)
 	    || kz_module_compile(&mod, dev, source, &options, &err)
 	    || kz_module_kernel(&saxpy, mod, "saxpy", &err)
-	    || kz_array_from(&dx, dev, KZ_F32, KZ_SHAPE(COUNT), x, sizeof(x), &err)
-	    || kz_array_from(&dy, dev, KZ_F32, KZ_SHAPE(COUNT), y, sizeof(y), &err)
+	    || kz_array_from(&dx, dev, KZ_FROM(x), &err)
+	    || kz_array_from(&dy, dev, KZ_FROM(y), &err)
 	    || kz_launch_1d(saxpy, COUNT, NULL, &err, KZ_ARGS(2.0f, dx, dy, (int)COUNT))
 	    || kz_array_print(dy, stdout, &err)) {
 		kz_error_print(&err, stderr);
@@ -38,9 +38,6 @@ int main(void)
 
 	int failed = kz_error_status(&err) != KZ_OK;
 	kz_error_clear(&err);
-	kz_array_release(dx);
-	kz_array_release(dy);
-	kz_module_release(mod);
-	kz_device_close(dev);
+	kz_release_all(dx, dy, mod, dev);
 	return failed;
 }
