@@ -40,6 +40,10 @@
  * in the category "leak" if that object was not released before its device is closed or the trace
  * ends; see leaks.h, whose list is kept from the begin of the trace.
  *
+ * If kz_event_elapsed_ms is asked for the time between two events of one stream, and all the work
+ * between them went to other streams, the call has a mark in the category "warning": the events
+ * measured nothing of it.
+ *
  * Work of a captured stream has no times until its graph is launched: the trace has the call alone.
  * Work that others put into a stream, as cuBLAS does, is not in the trace.
  */

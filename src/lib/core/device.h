@@ -39,6 +39,7 @@ struct kz_stream {
 	                                      NULL */
 	struct kz_stream *next_captured; /* of the same capture */
 	bool is_held;               /* the user has a handle yet */
+	_Atomic uint64_t traced;    /* operations that traces have seen in it */
 };
 
 /* What is put into the stream goes into a graph instead of running. */
@@ -82,6 +83,7 @@ struct kz_device {
 	CUmemoryPool default_pool;  /* the driver's, where that allocates; NULL: not known */
 	struct kz_stream stream;    /* the default stream */
 	_Atomic int64_t stream_count; /* that were ever made */
+	_Atomic uint64_t traced;    /* operations that traces have seen in all of them */
 	_Atomic int64_t live[DEVICE_OBJECTS]; /* of each kind */
 	kz_close_fn *on_close;      /* what the user's last handle calls, under the lock of the
 	                               list */

@@ -642,14 +642,29 @@ kz_status kz_event_record(kz_event *event, kz_stream *stream, kz_error *err)
 	    || (st = device_enter(event->device, &scope, err))) {
 		return st;
 	}
+	const struct trace_mark mark = trace_mark_make(stream);
 	CUresult code = event->device->drv->EventRecord(event->handle, stream->handle);
 	st = stream_leave(event->device, &scope, code, "cuEventRecord", err);
 	if (!st) {
 		struct capture *capture = stream_capture(stream);
 		stream_event_set_capture(event, capture);
 		atomic_store(&event->recorded, !capture);
+		if (mark.session) { /* one of an earlier trace does not matter */
+			pthread_mutex_lock(&event->lock);
+			event->mark = mark;
+			pthread_mutex_unlock(&event->lock);
+		}
 	}
 	return st;
+}
+
+/* What trace_mark_compare compares; events may be recorded again meanwhile. */
+static struct trace_mark stream_event_mark(kz_event *event)
+{
+	pthread_mutex_lock(&event->lock);
+	const struct trace_mark mark = event->mark;
+	pthread_mutex_unlock(&event->lock);
+	return mark;
 }
 
 kz_status kz_event_synchronize(kz_event *event, kz_error *err)
@@ -720,5 +735,10 @@ kz_status kz_event_elapsed_ms(double *out, kz_event *start, kz_event *stop, kz_e
 	CUresult code = start->device->drv->EventElapsedTime(&ms, start->handle, stop->handle);
 	st = stream_leave(start->device, &scope, code, "cuEventElapsedTime", err);
 	*out = st ? 0 : (double)ms;
+	if (!st) {
+		const struct trace_mark from = stream_event_mark(start);
+		const struct trace_mark to = stream_event_mark(stop);
+		trace_mark_compare(&from, &to);
+	}
 	return st;
 }

@@ -4,6 +4,7 @@
 
 /* Streams and events: how they are made, and order between them. */
 #include "lib/core/device.h"
+#include "lib/core/trace.h"
 
 struct kz_event {
 	uint32_t tag;
@@ -12,6 +13,7 @@ struct kz_event {
 	CUevent handle;
 	unsigned flags;             /* CUevent_flags */
 	atomic_bool recorded;
+	struct trace_mark mark;     /* where it was recorded, for a trace; under the lock */
 	pthread_mutex_t lock;       /* of the next one, but for whether it is NULL */
 	_Atomic(struct capture *) capture; /* that it marks a point of, counted; else NULL */
 };

@@ -323,6 +323,8 @@ void trace_op_begin(struct trace_op *op, struct kz_stream *stream, const char *n
 	}
 	pthread_mutex_lock(&trace.lock);
 	op->session = trace.session;
+	atomic_fetch_add(&stream->traced, 1);
+	atomic_fetch_add(&dev->traced, 1);
 	if (trace.is_written && !stream_is_capturing(stream)) {
 		CUstreamCaptureMode mode = device_relax(dev);
 		struct trace_device *at = trace_device_find(dev);
@@ -393,6 +395,31 @@ void trace_op_end(struct trace_op *op, kz_status st, const char *category, const
 	str_free(&members);
 	if (op->is_pushed) {
 		nvtx_tool_pop();
+	}
+}
+
+struct trace_mark trace_mark_make(const struct kz_stream *stream)
+{
+	struct trace_mark mark = {0};
+	if (trace_is_on()) {
+		pthread_mutex_lock(&trace.lock);
+		mark = (struct trace_mark){.session = trace.session, .stream = stream->number,
+			.in_stream = atomic_load(&stream->traced),
+			.on_device = atomic_load(&stream->device->traced)};
+		pthread_mutex_unlock(&trace.lock);
+	}
+	return mark;
+}
+
+void trace_mark_compare(const struct trace_mark *start, const struct trace_mark *stop)
+{
+	if (trace_is_on() && start->session && start->session == stop->session
+	    && start->stream == stop->stream && start->in_stream == stop->in_stream
+	    && start->on_device != stop->on_device) {
+		trace_host(clock_now_ns(), "warning", "kz_event_elapsed_ms measures no work: what "
+			"was done between the events was in other streams",
+			"\"stream\":%lld,\"others\":%llu", (long long)start->stream,
+			(unsigned long long)(stop->on_device - start->on_device));
 	}
 }
 

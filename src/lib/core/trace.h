@@ -60,6 +60,21 @@ void trace_loss(const struct kz_leak *leak, uint64_t ns, int thread);
 /* Call this at the beginning of kz_trace_end. */
 void trace_before_end(void (*tell)(void));
 
+/* Where an event was recorded: the stream, and how many operations the trace had seen there and on
+ * the device.  Zeros where no trace was on. */
+struct trace_mark {
+	uint64_t session;
+	int64_t stream;
+	uint64_t in_stream;
+	uint64_t on_device;
+};
+
+/* The mark of an event that is recorded in a stream now. */
+struct trace_mark trace_mark_make(const struct kz_stream *stream);
+/* The time between two events is asked for: a mark in the trace if all the work between them went
+ * to other streams, which they do not measure. */
+void trace_mark_compare(const struct trace_mark *start, const struct trace_mark *stop);
+
 /* Some work of the device has passed: write what has ended.  The context is current. */
 void trace_passed(struct kz_device *dev);
 

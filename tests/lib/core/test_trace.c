@@ -138,6 +138,42 @@ KERNEL_TEST(operations_on_arrays_are_launches)
 static void lose(kz_array **a) { ok(kz_add(a, *a, 1, &err)); }
 #line 135 "tests/lib/core/test_trace.c"
 
+/* Fill a buffer in a stream between two events: of that stream if `there`, else of the default
+ * one. */
+static void time_a_fill(kz_buffer *buffer, kz_stream *stream, bool there)
+{
+	kz_event *start = NULL, *stop = NULL;
+	kz_stream *of_events = there ? stream : NULL;
+	double ms;
+	ok(kz_event_create(&start, dev, &err));
+	ok(kz_event_create(&stop, dev, &err));
+	ok(kz_event_record(start, of_events, &err));
+	ok(kz_fill(buffer, 0, 16, "ab", 2, stream, &err));
+	ok(kz_event_record(stop, of_events, &err));
+	ok(kz_device_synchronize(dev, &err));
+	ok(kz_event_elapsed_ms(&ms, start, stop, &err));
+	kz_event_release(start);
+	kz_event_release(stop);
+}
+
+DEVICE_TEST(events_that_measure_no_work_have_a_mark)
+{
+	kz_stream *stream = NULL;
+	kz_buffer *buffer = create_buffer(16);
+	ok(kz_stream_create(&stream, dev, 0, &err));
+	begin();
+	time_a_fill(buffer, stream, true);
+	time_a_fill(buffer, NULL, false);
+	end();
+	ck_assert_int_eq(count("\"cat\":\"warning\""), 0);
+	begin();
+	time_a_fill(buffer, stream, false);
+	end();
+	ck_assert_int_eq(count("\"cat\":\"warning\",\"args\":{\"stream\":0,\"others\":1}"), 1);
+	kz_buffer_release(buffer);
+	kz_stream_release(stream);
+}
+
 /* The mark is where the call was, once, and only if the old array was not released after all. */
 KERNEL_TEST(a_call_that_loses_an_array_has_a_mark)
 {
@@ -459,6 +495,7 @@ SUITE(trace)
 	TCase *tc = suite_add_case(s, "events");
 	tcase_add_tests(tc, support_device_count() + 1,
 		copies_fills_and_memory_are_there_after_a_wait);
+	tcase_add_tests(tc, support_device_count(), events_that_measure_no_work_have_a_mark);
 	tcase_add_tests(tc, support_device_count(), launches_have_their_stream_grid_and_block,
 		operations_on_arrays_are_launches, a_call_that_loses_an_array_has_a_mark);
 	tcase_add_test(tc, events_are_used_again_and_given_back);
