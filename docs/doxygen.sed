@@ -19,3 +19,4 @@ s/^#define kz_[a-z_0-9]*(out, .*KZ_APPLY_[123](\(KZ_OP_[A-Z0-9_]*\),.*/\/** kz_a
 s/^#define kz_[a-z_0-9]*_into(into, .*KZ_APPLY_INTO_[123](\(KZ_OP_[A-Z0-9_]*\),.*/\/** kz_apply_into() with \1: x, y and z are arrays or numbers. *\/ &/
 s/^#define kz_[a-z_]*(out, array, axes, err) \\$/\/** kz_reduce() with the operation of this name, and default options. *\/ &/
 s/^#define kz_random_[a-z_]*(out, rng, .*\\$/\/** kz_random_draw() with the distribution of this name, and default options. *\/ &/
+s/^#define kz_[a-z_]*_get(out, array, err) \\$/\/** kz_reduce_get_as() with the operation of this name and the C type of `out`. *\/ &/

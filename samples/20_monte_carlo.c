@@ -41,9 +41,7 @@ static kz_status report(const char *name, kz_array *pays, kz_error *err)
 {
 	float mean = 0, deviation = 0;
 	kz_status st;
-	if (!(st = kz_reduce_get(&mean, sizeof(mean), KZ_REDUCE_MEAN, pays, NULL, err))
-	    && !(st = kz_reduce_get(&deviation, sizeof(deviation), KZ_REDUCE_STD, pays, NULL,
-		err))) {
+	if (!(st = kz_mean_get(&mean, pays, err)) && !(st = kz_std_get(&deviation, pays, err))) {
 		printf("%s: %.2f +- %.2f\n", name, mean, deviation / sqrt(PATHS));
 	}
 	return st;

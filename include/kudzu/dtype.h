@@ -94,4 +94,12 @@ KZ_API KZ_NODISCARD kz_status kz_dtype_register(kz_dtype *out, const char *name,
 }
 #endif
 
+/* The dtype of the number that a pointer points to.  Other types do not compile. */
+#define KZ_PP_DTYPE_AT(p) _Generic((p), _Bool *: KZ_BOOL, \
+	signed char *: KZ_I8, short *: KZ_I16, int *: KZ_I32, \
+	long *: (sizeof(long) == 8 ? KZ_I64 : KZ_I32), long long *: KZ_I64, \
+	unsigned char *: KZ_U8, unsigned short *: KZ_U16, unsigned int *: KZ_U32, \
+	unsigned long *: (sizeof(long) == 8 ? KZ_U64 : KZ_U32), unsigned long long *: KZ_U64, \
+	float *: KZ_F32, double *: KZ_F64)
+
 #endif

@@ -5,10 +5,9 @@
 /*
  * Reductions: sums, extremes, means over some axes of an array, as in numpy.
  *
- *	kz_array *total = NULL, *means = NULL;
- *	double host;
- *	if (kz_sum(&total, a, KZ_ALL_AXES, &err)
- *	    || kz_array_get(total, &host, sizeof(host), &err)
+ *	kz_array *means = NULL;
+ *	double total;
+ *	if (kz_sum_get(&total, a, &err)                   (of all elements, to the host)
  *	    || kz_mean(&means, a, KZ_AXES(0), &err)) {    (of each column)
  *		kz_error_print(&err, stderr);
  *	}
@@ -100,6 +99,17 @@ KZ_API KZ_NODISCARD kz_status kz_reduce(kz_array **out, kz_reduce_op op, kz_arra
 KZ_API KZ_NODISCARD kz_status kz_reduce_get(void *host, int64_t size, kz_reduce_op op,
 	kz_array *array, const kz_reduce_options *options, kz_error *err);
 
+/**
+ * Reduce all elements to one number of a C type in host memory; as kz_reduce_get.
+ *
+ * @param out set to the result; unchanged on failure.
+ * @param dtype of the number at `out`: that of the result, or float64 where the result is float32.
+ * @return as kz_reduce_get; KZ_INVALID for another dtype, with both.
+ * Async: waits for the result.
+ */
+KZ_API KZ_NODISCARD kz_status kz_reduce_get_as(void *out, kz_dtype dtype, kz_reduce_op op,
+	kz_array *array, const kz_reduce_options *options, kz_error *err);
+
 /** Return the name of a reduction, "sum"; NULL for any other number.  Static. */
 KZ_API const char *kz_reduce_name(kz_reduce_op op);
 
@@ -142,5 +152,44 @@ KZ_API const char *kz_reduce_name(kz_reduce_op op);
 	kz_reduce((out), KZ_REDUCE_NANMIN, (array), (axes), NULL, (err))
 #define kz_nanmax(out, array, axes, err) \
 	kz_reduce((out), KZ_REDUCE_NANMAX, (array), (axes), NULL, (err))
+
+#ifndef __cplusplus
+/* All elements to one number of the program's, whose C type is that of the result, or double for a
+ * result that is a float: double r; kz_sum_get(&r, a, &err) */
+#define kz_sum_get(out, array, err) \
+	kz_reduce_get_as((out), KZ_PP_DTYPE_AT(out), KZ_REDUCE_SUM, (array), NULL, (err))
+#define kz_prod_get(out, array, err) \
+	kz_reduce_get_as((out), KZ_PP_DTYPE_AT(out), KZ_REDUCE_PROD, (array), NULL, (err))
+#define kz_min_get(out, array, err) \
+	kz_reduce_get_as((out), KZ_PP_DTYPE_AT(out), KZ_REDUCE_MIN, (array), NULL, (err))
+#define kz_max_get(out, array, err) \
+	kz_reduce_get_as((out), KZ_PP_DTYPE_AT(out), KZ_REDUCE_MAX, (array), NULL, (err))
+#define kz_argmin_get(out, array, err) \
+	kz_reduce_get_as((out), KZ_PP_DTYPE_AT(out), KZ_REDUCE_ARGMIN, (array), NULL, (err))
+#define kz_argmax_get(out, array, err) \
+	kz_reduce_get_as((out), KZ_PP_DTYPE_AT(out), KZ_REDUCE_ARGMAX, (array), NULL, (err))
+#define kz_any_get(out, array, err) \
+	kz_reduce_get_as((out), KZ_PP_DTYPE_AT(out), KZ_REDUCE_ANY, (array), NULL, (err))
+#define kz_all_get(out, array, err) \
+	kz_reduce_get_as((out), KZ_PP_DTYPE_AT(out), KZ_REDUCE_ALL, (array), NULL, (err))
+#define kz_mean_get(out, array, err) \
+	kz_reduce_get_as((out), KZ_PP_DTYPE_AT(out), KZ_REDUCE_MEAN, (array), NULL, (err))
+#define kz_var_get(out, array, err) \
+	kz_reduce_get_as((out), KZ_PP_DTYPE_AT(out), KZ_REDUCE_VAR, (array), NULL, (err))
+#define kz_std_get(out, array, err) \
+	kz_reduce_get_as((out), KZ_PP_DTYPE_AT(out), KZ_REDUCE_STD, (array), NULL, (err))
+#define kz_norm_get(out, array, err) \
+	kz_reduce_get_as((out), KZ_PP_DTYPE_AT(out), KZ_REDUCE_NORM, (array), NULL, (err))
+#define kz_count_nonzero_get(out, array, err) \
+	kz_reduce_get_as((out), KZ_PP_DTYPE_AT(out), KZ_REDUCE_COUNT_NONZERO, (array), NULL, (err))
+#define kz_nansum_get(out, array, err) \
+	kz_reduce_get_as((out), KZ_PP_DTYPE_AT(out), KZ_REDUCE_NANSUM, (array), NULL, (err))
+#define kz_nanprod_get(out, array, err) \
+	kz_reduce_get_as((out), KZ_PP_DTYPE_AT(out), KZ_REDUCE_NANPROD, (array), NULL, (err))
+#define kz_nanmin_get(out, array, err) \
+	kz_reduce_get_as((out), KZ_PP_DTYPE_AT(out), KZ_REDUCE_NANMIN, (array), NULL, (err))
+#define kz_nanmax_get(out, array, err) \
+	kz_reduce_get_as((out), KZ_PP_DTYPE_AT(out), KZ_REDUCE_NANMAX, (array), NULL, (err))
+#endif
 
 #endif

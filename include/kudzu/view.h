@@ -133,6 +133,25 @@ KZ_INLINE kz_slice kz_slice_self(kz_slice slice)
 KZ_API KZ_NODISCARD kz_status kz_array_slice(kz_array **out, kz_array *array, kz_slices at,
 	kz_error *err);
 
+/**
+ * Copy one element to the host.
+ *
+ * @param out set to the element; unchanged on failure.
+ * @param dtype of the number at `out`: that of the array, or float64 for an array of float32.
+ * @param at KZ_AT(3, 4): it leaves one element, as KZ_AT() does of an array of one.
+ * @return as kz_array_slice; KZ_INVALID for another dtype, with both, and if `at` leaves another
+ *         number of elements; the driver's failures.
+ * Async: waits for the work on the array.
+ */
+KZ_API KZ_NODISCARD kz_status kz_array_item_as(void *out, kz_dtype dtype, kz_array *array,
+	kz_slices at, kz_error *err);
+
+#ifndef __cplusplus
+/** Copy one element to a number of the program's, by its C type: kz_array_item_as. */
+#define kz_array_item(out, array, at, err) \
+	kz_array_item_as((out), KZ_PP_DTYPE_AT(out), (array), (at), (err))
+#endif
+
 /* Views of the memory */
 
 /**

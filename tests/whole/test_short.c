@@ -94,6 +94,48 @@ START_TEST(an_array_of_c_brings_type_shape_and_size)
 }
 END_TEST
 
+START_TEST(one_number_comes_by_its_type)
+{
+	const float rows[2][3] = {{1, -2, 3}, {4, 5, 6.5f}};
+	const int numbers[3] = {7, 8, -9};
+	kz_error err = KZ_ERROR_INIT;
+	kz_device *dev = support_open(_i);
+	kz_array *a = NULL, *b = NULL;
+	float f = 0;
+	double d = 0;
+	int64_t i = 0;
+	int narrow = 0;
+	bool all = false;
+	ok(kz_array_from(&a, dev, KZ_FROM(rows), &err));
+	ok(kz_array_from(&b, dev, KZ_FROM(numbers), &err));
+	ok(kz_sum_get(&f, a, &err));
+	ok(kz_mean_get(&d, b, &err));
+	ck_assert(f == 17.5f && d == 2);
+	ok(kz_max_get(&d, a, &err));
+	ok(kz_sum_get(&i, b, &err));
+	ok(kz_min_get(&narrow, b, &err));
+	ok(kz_all_get(&all, b, &err));
+	ck_assert(d == 6.5 && i == 6 && narrow == -9 && all);
+	ok(kz_argmax_get(&i, a, &err));
+	ck_assert_int_eq(i, 5);
+	ok(kz_array_item(&d, a, KZ_AT(1, -1), &err));
+	ok(kz_array_item(&narrow, b, KZ_AT(0), &err));
+	ck_assert(d == 6.5 && narrow == 7);
+	fails(kz_sum_get(&narrow, b, &err), KZ_INVALID,
+		"kz_reduce_get_as: the result is int64, and the number for it is int32");
+	fails(kz_max_get(&i, a, &err), KZ_INVALID, "is float32, and the number for it is int64");
+	fails(kz_array_item(&d, b, KZ_AT(0), &err), KZ_INVALID,
+		"kz_array_item_as: the result is int32, and the number for it is float64");
+	fails(kz_array_item(&f, a, KZ_AT(0), &err), KZ_INVALID, "leaves 3 elements, expected one");
+	fails(kz_array_item(&f, a, KZ_AT(0, 3), &err), KZ_RANGE, "kz_array_item_as: ");
+	fails(kz_array_item(&f, NULL, KZ_AT(0), &err), KZ_INVALID, "expected an array, got NULL");
+	fails(kz_reduce_get_as(NULL, KZ_F32, KZ_REDUCE_SUM, a, NULL, &err), KZ_INVALID, "got NULL");
+	ck_assert(narrow == 7 && d == 6.5 && i == 5 && f == 17.5f);
+	kz_release_all(a, b);
+	support_close(dev);
+}
+END_TEST
+
 START_TEST(handles_of_any_kind_are_released_in_one_call)
 {
 	kz_error err = KZ_ERROR_INIT;
@@ -125,5 +167,7 @@ SUITE(short)
 	tcase_add_tests(devices, support_device_count() + 1,
 		an_array_of_c_brings_type_shape_and_size,
 		handles_of_any_kind_are_released_in_one_call);
+	TCase *kernels = suite_add_case(s, "each device with kernels");
+	tcase_add_tests(kernels, support_device_count(), one_number_comes_by_its_type);
 	return s;
 }

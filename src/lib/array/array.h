@@ -79,6 +79,10 @@ static inline struct strided array_elements(const struct kz_array *array)
 }
 
 /* Check that `size` bytes of host memory are what an array of `count` elements takes. */
+/* Put an element, of `found` at `raw`, to a number of `dtype`: of the same one, or float64 for
+ * float32. */
+kz_status array_take_number(void *out, kz_dtype dtype, const void *raw, kz_dtype found,
+	kz_error *err);
 kz_status array_check_host(const void *host, int64_t size, int64_t count, kz_dtype dtype,
 	kz_error *err);
 

@@ -14,6 +14,10 @@
 #include "lib/array/array.h"
 #include "lib/array/span.h"
 
+#include <kudzu/view.h>
+
+#include <string.h>
+
 /* The CPU device's memory is host memory: between two places there, no copy stands between. */
 static kz_status transfer_move_on_host(const struct kz_array *array, char *host,
 	const int64_t *host_strides, bool to_host, kz_error *err)
@@ -141,6 +145,48 @@ kz_status kz_array_get(kz_array *array, void *host, int64_t size, kz_error *err)
 		return st;
 	}
 	return array_move(array, host, NULL, true, err);
+}
+
+kz_status array_take_number(void *out, kz_dtype dtype, const void *raw, kz_dtype found,
+	kz_error *err)
+{
+	if (dtype == KZ_F64 && found == KZ_F32) {
+		float narrow;
+		memcpy(&narrow, raw, sizeof(narrow));
+		double wide = narrow;
+		memcpy(out, &wide, sizeof(wide));
+		return KZ_OK;
+	}
+	if (dtype != found) {
+		const char *wanted = kz_dtype_name(dtype);
+		return error_set(err, KZ_INVALID, "the result is %s, and the number for it is %s",
+			kz_dtype_name(found), wanted ? wanted : "of no dtype");
+	}
+	memcpy(out, raw, (size_t)kz_dtype_size(found));
+	return KZ_OK;
+}
+
+kz_status kz_array_item_as(void *out, kz_dtype dtype, kz_array *array, kz_slices at, kz_error *err)
+{
+	error_scope(err);
+	uint64_t raw[2] = {0};
+	struct kz_array *item = NULL;
+	kz_status st = pointer_check(out, "host memory", err);
+	if (st || (st = kz_array_slice(&item, array, at, err))) {
+		return st;
+	}
+	kz_dtype found = item->dtype;
+	int64_t count = kz_array_count(item);
+	if (count != 1) {
+		st = error_set(err, KZ_INVALID, "the index leaves %lld elements, expected one",
+			(long long)count);
+	} else if (!dtype_is_builtin(found)) {
+		st = error_set(err, KZ_INVALID, "the element is a struct: use kz_array_get");
+	} else if (!(st = kz_array_get(item, raw, kz_dtype_size(found), err))) {
+		st = array_take_number(out, dtype, raw, found, err);
+	}
+	kz_array_release(item);
+	return st;
 }
 
 kz_status kz_array_set(kz_array *array, const void *host, int64_t size, kz_error *err)

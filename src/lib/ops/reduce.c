@@ -477,17 +477,24 @@ kz_status reduce_take(void *host, int64_t size, kz_array *result, const void *sl
 	return st;
 }
 
-kz_status kz_reduce_get(void *host, int64_t size, kz_reduce_op op, kz_array *array,
+/* Where a number goes on the host. */
+struct reduce_place {
+	void *host;
+	int64_t size;   /* of the result; with takes_any, the most that a number has */
+	bool takes_any; /* any dtype, and found says which */
+	kz_dtype found;
+};
+
+static kz_status reduce_to_host(struct reduce_place *place, kz_reduce_op op, kz_array *array,
 	const kz_reduce_options *options, kz_error *err)
 {
-	error_scope(err);
 	struct kz_array *result = NULL;
 	struct job job;
 	kz_status st = object_check(array, OBJECT_ARRAY, err);
 	st = st ? st : reduce_check_op(op, err);
 	if (st || (options && options->size == sizeof(*options) && options->into)) {
-		return st ? st : error_set(err, KZ_INVALID, "%s: the result goes to the host, not "
-			"into an array", __func__);
+		return st ? st : error_set(err, KZ_INVALID, "the result goes to the host, not "
+			"into an array");
 	}
 	struct kz_device *dev = array_device(array);
 	const struct kz_stream *stream = options && options->size == sizeof(*options)
@@ -496,18 +503,39 @@ kz_status kz_reduce_get(void *host, int64_t size, kz_reduce_op op, kz_array *arr
 	    || (st = array_check_capture(array, err))) {
 		return st;
 	}
-	void *slot = pinned_take_slot(dev, host, size);
+	void *slot = pinned_take_slot(dev, place->host, place->size);
 	reduce_init_job(&job, &known[op]);
 	job.slot = slot;
 	st = reduce_along(&result, &job, array, KZ_ALL_AXES, options, err);
 	if (!st && result) {
-		st = reduce_take(host, size, result, slot, err);
+		place->found = result->dtype;
+		int64_t size = place->takes_any ? kz_dtype_size(place->found) : place->size;
+		st = reduce_take(place->host, size, result, slot, err);
 	}
 	if (slot) {
 		pinned_put_slot(dev, slot);
 	}
 	kz_array_release(result);
 	return st;
+}
+
+kz_status kz_reduce_get(void *host, int64_t size, kz_reduce_op op, kz_array *array,
+	const kz_reduce_options *options, kz_error *err)
+{
+	error_scope(err);
+	struct reduce_place place = {.host = host, .size = size};
+	return reduce_to_host(&place, op, array, options, err);
+}
+
+kz_status kz_reduce_get_as(void *out, kz_dtype dtype, kz_reduce_op op, kz_array *array,
+	const kz_reduce_options *options, kz_error *err)
+{
+	error_scope(err);
+	uint64_t raw[2] = {0};
+	struct reduce_place place = {.host = raw, .size = sizeof(raw), .takes_any = true};
+	kz_status st = pointer_check(out, "host memory", err);
+	st = st ? st : reduce_to_host(&place, op, array, options, err);
+	return st ? st : array_take_number(out, dtype, raw, place.found, err);
 }
 
 /* Sums of products */
