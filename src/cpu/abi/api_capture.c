@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stream capture: the functions.  stream/capture.c says how it works. */
+/* Stream capture: the functions.  stream/cu_capture.c says how it works. */
 #include "base/common.h"
 
 #include "cpu/abi/api.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Linking at run time.  The inputs are PTX, or fat binaries with PTX in them, and the result is PTX
- * again (ptx/link.c).  The one library is libcudadevrt.a, for cooperative groups (link_runtime.c).
- * The result is checked as loading would check it, so that a program gets the errors here.  It ends
- * with a zero, which counts in its size.
+ * again (ptx/ptx_link.c).  The one library is libcudadevrt.a, for cooperative groups
+ * (link_runtime.c).  The result is checked as loading would check it, so that a program gets the
+ * errors here.  It ends with a zero, which counts in its size.
  */
 #include "base/common.h"
 

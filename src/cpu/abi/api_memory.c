@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Allocations.  Device, managed and pinned memory differ in name only: all of it is host memory in
- * the range of addresses that mem/memory.c keeps.
+ * the range of addresses that mem/device_memory.c keeps.
  */
 #include "base/common.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Modules: loading images, and finding their kernels and variables by name.  object/module.c and
+ * Modules: loading images, and finding their kernels and variables by name.  object/cu_module.c and
  * object/function.c do the work.
  */
 #include "base/common.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Memory pools that processes share.  The handle of a pool is the descriptor of its file
- * (object/mempool.c).  Each allocation in the file is followed by a page.  The page is signed when
- * the allocation is exported, and cleared when it is freed.
+ * (object/cu_mempool.c).  Each allocation in the file is followed by a page.  The page is signed
+ * when the allocation is exported, and cleared when it is freed.
  */
 #include "base/common.h"
 

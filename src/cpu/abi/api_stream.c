@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Streams: the functions.  stream/stream.c says how they work. */
+/* Streams: the functions.  stream/cu_stream.c says how they work. */
 #include "base/common.h"
 
 #include "cpu/abi/api.h"

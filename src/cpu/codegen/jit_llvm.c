@@ -2,7 +2,7 @@
 /*
  * LLVM IR to machine code, for the processor that we run on.
  *
- * Every kernel is a module of its own.  emit.c fills it, the passes of llvm_run_passes.c simplify
+ * Every kernel is a module of its own.  emit.c fills it, the passes of run_passes.c simplify
  * it, and the target machine writes an object file to memory.
  *
  * LLVM reports some failures by printing and exiting.  A diagnostic handler on our context, and

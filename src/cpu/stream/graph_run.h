@@ -16,7 +16,7 @@ struct graph_plan {
 	size_t event_count;          /* items that record events or wait for them */
 	size_t memory_count;         /* items that allocate or free memory */
 	size_t count;
-	size_t *ends;                /* see plan_add_condition */
+	size_t *ends;                /* see graph_plan_add_condition */
 	struct node_data *items[];
 };
 

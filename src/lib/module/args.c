@@ -70,6 +70,7 @@ static const char *args_wanted_name(char *buffer, size_t size, const struct para
 	return buffer;
 }
 
+/* The command finds the argument's word by "argument %zu of" (src/cli/run.c). */
 static kz_status args_refuse(const struct kz_kernel *kernel, size_t index, const kz_arg *arg,
 	const char *hint, kz_error *err)
 {

@@ -21,7 +21,7 @@ struct launch {
 	struct memory **used;    /* ... and what arrays and buffers lie in */
 	struct memory **used_end;
 	bool has_host;           /* an argument is KZ_IN, KZ_OUT or KZ_INOUT */
-	bool needs_preparing;    /* a memory was used in another stream, or see launch_prepare */
+	bool needs_preparing;    /* a memory was used in another stream; kernel_launch_prepare */
 	bool has_attributes;     /* one of these, for which there are other calls: */
 	bool cooperative;
 	bool programmatic;

@@ -141,7 +141,9 @@ const char *rtc_image_nearest(const struct rtc_image *image, const char *name);
 /* Find a variable as rtc_image_kernel does a kernel; NULL if there is none. */
 const struct rtc_variable *rtc_image_variable(const struct rtc_image *image, const char *name);
 
-/* The rule of runtime-compilation.md 4.4: archs ascending.  Fills "sm_90" or "compute_90". */
+/* Choose the target for a device among what NVRTC knows, archs ascending: machine code that the
+ * device runs; with ptx_only or without such code, PTX for the newest that is not newer.  Fills
+ * "sm_90" or "compute_90". */
 kz_status rtc_choose_arch(char out[24], const int *archs, int count, int device_cc, bool ptx_only,
 	kz_error *err);
 

@@ -74,10 +74,10 @@ struct emit;
  * A strategy: what becomes of registers and control flow in a version of the blocks.  emit.c
  * chooses, and emit_blocks.c makes one version after the other:
  *
- *	one lane                one_lane
- *	32 lanes                converged; diverged if lanes part
- *	  lane serialisation    before_serial, serial
- *	  a team of warps       converged, diverged, interleaved
+ *	one lane                emit_one_lane
+ *	32 lanes                emit_converged; emit_diverged if lanes part
+ *	  lane serialisation    emit_before_serial, emit_serial
+ *	  a team of warps       emit_converged, emit_diverged, emit_interleaved
  */
 struct emit_strategy {
 	bool is_scalar;  /* for one lane */
@@ -194,7 +194,7 @@ struct emit {
 	LLVMValueRef mask_lanes;        /* the same as a vector of i1 */
 	const struct emit_strategy *strategy; /* of the version being made */
 	bool once;                      /* W = 32: values are of the warp, done for all lanes */
-	unsigned lane_accesses;         /* by lane in the block of LLVM, see begin_anew, */
+	unsigned lane_accesses;         /* by lane in the block of LLVM, see blocks_begin_anew, */
 	unsigned inst_count;            /* and instructions in it */
 	LLVMValueRef lane;              /* the one within emit_each_lane, else NULL */
 	const int64_t *offsets;         /* of lanes, from what is made once */
