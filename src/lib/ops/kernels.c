@@ -24,7 +24,6 @@
 
 #include <kudzu/ops.h>
 
-#include <stdatomic.h>
 #include <string.h>
 
 struct kernels_entry {
@@ -181,31 +180,6 @@ static void kernels_write_schedule(struct str *source, const struct kernel_famil
 		schedule->tile, schedule->each);
 }
 
-/* NVRTC is too old for fast_compile, as one compile has shown. */
-static atomic_bool kernels_lack_fast_compile;
-
-/* For the CPU device LLVM does what NVRTC leaves out with KZ_FAST_COMPILE_MIN, so the code is as
- * fast and is ready sooner.  What NVRTC leaves out with KZ_FAST_COMPILE_MID makes sums slower. */
-static kz_status kernels_compile_text(struct kz_module **out, struct kz_device *dev,
-	const char *source, kz_compile_options *options, kz_error *err)
-{
-	kz_error reason = KZ_ERROR_INIT;
-	if (schedule_kind(dev) != SCHEDULE_ONE || atomic_load(&kernels_lack_fast_compile)) {
-		return kz_module_compile(out, dev, source, options, err);
-	}
-	options->fast_compile = KZ_FAST_COMPILE_MIN;
-	kz_status st = kz_module_compile(out, dev, source, options, &reason);
-	if (st == KZ_VERSION) {
-		atomic_store(&kernels_lack_fast_compile, true);
-		options->fast_compile = KZ_FAST_COMPILE_OFF;
-		st = kz_module_compile(out, dev, source, options, err);
-	} else if (st) {
-		st = error_copy(err, &reason);
-	}
-	kz_error_clear(&reason);
-	return st;
-}
-
 static kz_status kernels_compile(struct kz_module **out, struct kz_kernel **kernel,
 	struct kz_device *dev, const struct kernels_want *want, kz_error *err)
 {
@@ -223,7 +197,7 @@ static kz_status kernels_compile(struct kz_module **out, struct kz_kernel **kern
 	options.no_prelude = 1;
 	if (source.failed) {
 		st = error_no_memory(err);
-	} else if (!(st = kernels_compile_text(&module, dev, source.data, &options, err))) {
+	} else if (!(st = kz_module_compile(&module, dev, source.data, &options, err))) {
 		st = kz_module_kernel(kernel, module, "kz_kernel", err);
 	} else if (st == KZ_COMPILE && mine) {
 		user_text_explain(err, kernels_name(want), source.data);
