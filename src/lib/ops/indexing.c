@@ -229,15 +229,6 @@ static void indexing_widen_rows(int64_t *size, int64_t *inner, CUdeviceptr addre
 	}
 }
 
-/* One call that reads or writes the elements of an array that indexes name. */
-struct indexing {
-	const char *call;
-	struct kz_array *array, *indexes;
-	int64_t axis;
-	kz_index_mode mode;
-	struct kz_stream *stream;
-};
-
 /* Both arrays are contiguous, the indexes are good; `shape` is the array's, but (1) for a 0-d one.
  * */
 static kz_status indexing_take(kz_array **out, const struct indexing *from, const kz_shape *shape,
@@ -271,13 +262,10 @@ static kz_status indexing_take(kz_array **out, const struct indexing *from, cons
 }
 
 /* Check a call that takes elements, but for its axis. */
-static kz_status indexing_check_taking(kz_array **out, struct indexing *taking, const char *what,
-	kz_error *err)
+static kz_status indexing_check_taking(struct indexing *taking, const char *what, kz_error *err)
 {
-	const char *call = taking->call;
 	kz_status st;
-	if ((st = out_check(out, sizeof(*out), call, err))
-	    || (st = indexing_check_mode(taking->mode, err))
+	if ((st = indexing_check_mode(taking->mode, err))
 	    || (st = indexing_check_as(taking->array, taking->indexes,
 		(const char *const[2]){"array", "indexes"}, what, err))
 	    || (st = stream_pick(&taking->stream, array_device(taking->array), taking->stream,
@@ -288,27 +276,57 @@ static kz_status indexing_check_taking(kz_array **out, struct indexing *taking, 
 		? indexing_check_wait(taking->indexes, taking->stream, err) : KZ_OK;
 }
 
-static kz_status indexing_do_take(kz_array **out, struct indexing taking, kz_error *err)
+/* The array's shape, but (1) for a 0-d one. */
+static kz_shape indexing_shape(const struct kz_array *array)
 {
-	struct kz_array *array = taking.array, *from = NULL, *places = NULL;
-	kz_status st = indexing_check_taking(out, &taking, "take", err);
+	return array->shape.ndim ? array->shape : KZ_SHAPE(1);
+}
+
+kz_status indexing_check_take(struct indexing *taking, kz_error *err)
+{
+	kz_status st = indexing_check_taking(taking, "take", err);
 	if (st) {
 		return st;
 	}
-	const kz_shape shape = array->shape.ndim ? array->shape : KZ_SHAPE(1);
-	if ((st = axis_resolve(&taking.axis, &shape, err))) {
+	const kz_shape shape = indexing_shape(taking->array);
+	kz_shape wanted;
+	if ((st = axis_resolve(&taking->axis, &shape, err))
+	    || (st = indexing_shape_taken(&wanted, &shape, &taking->indexes->shape, taking->axis,
+		err))) {
 		return st;
 	}
-	const struct index_range range = indexing_range(taking.axis, shape.dims[taking.axis],
-		taking.mode);
-	if (!(st = indexing_prepare(&places, taking.indexes, &range, taking.stream, err))
-	    && !(st = elementwise_contiguous(&from, array, array->dtype, taking.stream, err))) {
-		taking.array = from;
-		taking.indexes = places;
-		st = indexing_take(out, &taking, &shape, err);
+	taking->range = indexing_range(taking->axis, shape.dims[taking->axis], taking->mode);
+	return KZ_OK;
+}
+
+kz_status indexing_take_checked(kz_array **out, const struct indexing *taking,
+	struct kz_array *places, kz_error *err)
+{
+	const kz_shape shape = indexing_shape(taking->array);
+	struct indexing plain = *taking;
+	plain.indexes = places;
+	kz_status st = elementwise_contiguous(&plain.array, taking->array, taking->array->dtype,
+		taking->stream, err);
+	if (st) {
+		return st;
 	}
+	st = indexing_take(out, &plain, &shape, err);
+	kz_array_release(plain.array);
+	return st;
+}
+
+static kz_status indexing_do_take(kz_array **out, struct indexing taking, kz_error *err)
+{
+	struct kz_array *places = NULL;
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), taking.call, err))
+	    || (st = indexing_check_take(&taking, err))
+	    || (st = indexing_prepare(&places, taking.indexes, &taking.range, taking.stream,
+		err))) {
+		return st;
+	}
+	st = indexing_take_checked(out, &taking, places, err);
 	kz_array_release(places);
-	kz_array_release(from);
 	return st;
 }
 
@@ -316,16 +334,16 @@ kz_status kz_array_take(kz_array **out, kz_array *array, kz_array *indexes, int6
 	kz_index_mode mode, kz_error *err)
 {
 	error_scope(err);
-	return indexing_do_take(out, (struct indexing){__func__, array, indexes, axis, mode, NULL},
-		err);
+	return indexing_do_take(out,
+		(struct indexing){__func__, array, indexes, axis, mode, .stream = NULL}, err);
 }
 
 kz_status kz_array_take_on(kz_array **out, kz_array *array, kz_array *indexes, int64_t axis,
 	kz_index_mode mode, kz_stream *stream, kz_error *err)
 {
 	error_scope(err);
-	return indexing_do_take(out, (struct indexing){__func__, array, indexes, axis, mode,
-		stream}, err);
+	return indexing_do_take(out,
+		(struct indexing){__func__, array, indexes, axis, mode, .stream = stream}, err);
 }
 
 /* Take along an axis */
@@ -394,7 +412,8 @@ static kz_status indexing_do_take_along(kz_array **out, struct indexing taking, 
 	struct kz_array *array = taking.array, *good = NULL, *from = NULL, *places = NULL;
 	kz_shape both = {.ndim = 0}, wanted = {.ndim = 0};
 	kz_status st;
-	if ((st = indexing_check_taking(out, &taking, "take_along_axis", err))
+	if ((st = out_check(out, sizeof(*out), taking.call, err))
+	    || (st = indexing_check_taking(&taking, "take_along_axis", err))
 	    || (st = axis_resolve(&taking.axis, &array->shape, err))
 	    || (st = indexing_find_shapes(&both, &wanted, array, taking.indexes, taking.axis,
 		err))) {
@@ -420,7 +439,7 @@ kz_status kz_array_take_along_axis(kz_array **out, kz_array *array, kz_array *in
 {
 	error_scope(err);
 	return indexing_do_take_along(out,
-		(struct indexing){__func__, array, indexes, axis, mode, NULL}, err);
+		(struct indexing){__func__, array, indexes, axis, mode, .stream = NULL}, err);
 }
 
 kz_status kz_array_take_along_axis_on(kz_array **out, kz_array *array, kz_array *indexes,
@@ -428,7 +447,7 @@ kz_status kz_array_take_along_axis_on(kz_array **out, kz_array *array, kz_array 
 {
 	error_scope(err);
 	return indexing_do_take_along(out,
-		(struct indexing){__func__, array, indexes, axis, mode, stream}, err);
+		(struct indexing){__func__, array, indexes, axis, mode, .stream = stream}, err);
 }
 
 /* Put */
@@ -462,12 +481,14 @@ static kz_status indexing_put_by_copy(struct kz_array *to, struct kz_array *inde
 	return st;
 }
 
-static kz_status indexing_check_put(const struct kz_array *array, const struct kz_array *indexes,
-	const struct kz_array *values, kz_error *err)
+kz_status indexing_check_put(struct indexing *putting, const struct kz_array *values, kz_error *err)
 {
+	const struct kz_array *array = putting->array, *indexes = putting->indexes;
+	const kz_index_mode mode = putting->mode;
 	struct strided elements;
 	kz_status st;
-	if ((st = indexing_check(array, indexes, "put", err))
+	if ((st = indexing_check_mode(mode, err))
+	    || (st = indexing_check(array, indexes, "put", err))
 	    || (st = object_check(values, OBJECT_ARRAY, err))
 	    || (st = array_same_device("put", array, values, err))) {
 		return st;
@@ -481,32 +502,36 @@ static kz_status indexing_check_put(const struct kz_array *array, const struct k
 			(long long)indexes->count);
 	}
 	elements = array_elements(array);
-	return strided_distinct(&elements, "an array", err);
+	if ((st = strided_distinct(&elements, "an array", err))
+	    || (st = stream_pick(&putting->stream, array_device(array), putting->stream, err))) {
+		return st;
+	}
+	putting->range = (struct index_range){-array->count, array->count, "an array", mode};
+	return mode == KZ_INDEX_CHECK ? indexing_check_wait(indexes, putting->stream, err) : KZ_OK;
 }
 
-static kz_status indexing_do_put(const struct indexing *putting, kz_array *values, kz_error *err)
+kz_status indexing_put_checked(const struct indexing *putting, struct kz_array *places,
+	struct kz_array *values, kz_error *err)
 {
-	struct kz_array *array = putting->array, *indexes = putting->indexes;
+	struct kz_array *array = putting->array;
+	const bool direct = array_is_contiguous(array) && !overlap_memory(array, values)
+		&& !overlap_memory(array, places);
+	return (direct ? indexing_put : indexing_put_by_copy)(array, places, values, putting->mode,
+		putting->stream, err);
+}
+
+static kz_status indexing_do_put(struct indexing putting, kz_array *values, kz_error *err)
+{
 	struct kz_array *places = NULL, *from = NULL;
-	struct kz_stream *stream = putting->stream;
-	const kz_index_mode mode = putting->mode;
 	kz_status st;
-	if ((st = indexing_check_mode(mode, err))
-	    || (st = indexing_check_put(array, indexes, values, err))
-	    || (st = stream_pick(&stream, array_device(array), stream, err))
-	    || (mode == KZ_INDEX_CHECK
-		&& (st = indexing_check_wait(indexes, stream, err)))) {
+	if ((st = indexing_check_put(&putting, values, err))
+	    || (st = indexing_prepare(&places, putting.indexes, &putting.range, putting.stream,
+		err))) {
 		return st;
 	}
-	const struct index_range range = {-array->count, array->count, "an array", mode};
-	if ((st = indexing_prepare(&places, indexes, &range, stream, err))) {
-		return st;
-	}
-	if (!(st = elementwise_contiguous(&from, values, array->dtype, stream, err))) {
-		const bool direct = array_is_contiguous(array) && !overlap_memory(array, from)
-			&& !overlap_memory(array, places);
-		st = (direct ? indexing_put : indexing_put_by_copy)(array, places, from, mode,
-			stream, err);
+	if (!(st = elementwise_contiguous(&from, values, putting.array->dtype, putting.stream,
+		err))) {
+		st = indexing_put_checked(&putting, places, from, err);
 	}
 	kz_array_release(places);
 	kz_array_release(from);
@@ -517,16 +542,16 @@ kz_status kz_array_put(kz_array *array, kz_array *indexes, kz_array *values, kz_
 	kz_error *err)
 {
 	error_scope(err);
-	const struct indexing putting = {__func__, array, indexes, 0, mode, NULL};
-	return indexing_do_put(&putting, values, err);
+	const struct indexing putting = {__func__, array, indexes, 0, mode, .stream = NULL};
+	return indexing_do_put(putting, values, err);
 }
 
 kz_status kz_array_put_on(kz_array *array, kz_array *indexes, kz_array *values, kz_index_mode mode,
 	kz_stream *stream, kz_error *err)
 {
 	error_scope(err);
-	const struct indexing putting = {__func__, array, indexes, 0, mode, stream};
-	return indexing_do_put(&putting, values, err);
+	const struct indexing putting = {__func__, array, indexes, 0, mode, .stream = stream};
+	return indexing_do_put(putting, values, err);
 }
 
 /* Nonzero */
@@ -683,7 +708,8 @@ static kz_status indexing_do_compress(kz_array **out, kz_array *array, kz_array 
 	if (!(st = indexing_mask(&bytes, mask, stream, err))
 	    && !(st = indexing_find_places(&places, bytes, stream, err))
 	    && !(st = elementwise_contiguous(&from, array, array->dtype, stream, err))) {
-		const struct indexing taking = {call, from, places, 0, KZ_INDEX_CHECK, stream};
+		const struct indexing taking = {call, from, places, 0, KZ_INDEX_CHECK,
+			.stream = stream};
 		st = indexing_take(out, &taking, &KZ_SHAPE(array->count), err);
 	}
 	kz_array_release(bytes);

@@ -39,4 +39,24 @@ kz_status indexing_prepare(struct kz_array **out, struct kz_array *indexes,
 kz_status indexing_spread(struct kz_array **out, struct kz_array *array, kz_dtype dtype,
 	const kz_shape *shape, struct kz_stream *stream, kz_error *err);
 
+/* One call that reads or writes the elements of an array that indexes name. */
+struct indexing {
+	const char *call;
+	struct kz_array *array, *indexes;
+	int64_t axis;
+	kz_index_mode mode;
+	struct index_range range;    /* set by a check */
+	struct kz_stream *stream;    /* NULL until a check: the device's own */
+};
+
+/* A call has three steps: check it, make its indexes ready by indexing_prepare, do it.  The values
+ * of the last step are contiguous and have the array's dtype. */
+kz_status indexing_check_take(struct indexing *taking, kz_error *err);
+kz_status indexing_take_checked(struct kz_array **out, const struct indexing *taking,
+	struct kz_array *places, kz_error *err);
+kz_status indexing_check_put(struct indexing *putting, const struct kz_array *values,
+	kz_error *err);
+kz_status indexing_put_checked(const struct indexing *putting, struct kz_array *places,
+	struct kz_array *values, kz_error *err);
+
 #endif
