@@ -12,7 +12,7 @@
  *
  * Indexes are arrays of any integer type; negative ones count from the end, as in numpy.
  */
-#include <kudzu/ops.h>
+#include <kudzu/join.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -42,6 +42,25 @@ KZ_API KZ_NODISCARD kz_status kz_array_take(kz_array **out, kz_array *array, kz_
 /** Take elements in a stream; as kz_array_take. */
 KZ_API KZ_NODISCARD kz_status kz_array_take_on(kz_array **out, kz_array *array, kz_array *indexes,
 	int64_t axis, kz_index_mode mode, kz_stream *stream, kz_error *err);
+
+/**
+ * Take elements, or slices, of several arrays by the same indexes, as rows of several columns.
+ *
+ * It gives what kz_array_take gives for each array, and converts and checks the indexes once for
+ * all arrays of the same extent.  Every array is checked before the first result is made.
+ *
+ * @param out has room for a result of each array, in the order of the list.
+ * @param arrays one or more, of any shapes and dtypes, on one device.
+ * @param axis from 0, or negative from the end; of each array.
+ * @return as kz_array_take; KZ_INVALID also for an empty list; KZ_NO_MEMORY.  On failure all
+ *         results are NULL.
+ */
+KZ_API KZ_NODISCARD kz_status kz_array_take_each(kz_array **out, kz_arrays arrays,
+	kz_array *indexes, int64_t axis, kz_index_mode mode, kz_error *err);
+
+/** Take elements of several arrays in a stream; as kz_array_take_each. */
+KZ_API KZ_NODISCARD kz_status kz_array_take_each_on(kz_array **out, kz_arrays arrays,
+	kz_array *indexes, int64_t axis, kz_index_mode mode, kz_stream *stream, kz_error *err);
 
 /**
  * Take one element for each index, along an axis: numpy's take_along_axis.
@@ -78,6 +97,25 @@ KZ_API KZ_NODISCARD kz_status kz_array_put(kz_array *array, kz_array *indexes, k
 /** Overwrite elements in a stream; as kz_array_put. */
 KZ_API KZ_NODISCARD kz_status kz_array_put_on(kz_array *array, kz_array *indexes, kz_array *values,
 	kz_index_mode mode, kz_stream *stream, kz_error *err);
+
+/**
+ * Overwrite elements of several arrays by the same indexes.
+ *
+ * It does what kz_array_put does for each array and its values, in the order of the list, but reads
+ * all values and indexes before it writes the first array.
+ *
+ * @param arrays one or more, of any shapes and dtypes, on one device.
+ * @param values as many as arrays, one for each.
+ * @return as kz_array_put; KZ_INVALID also for an empty list and for another number of values;
+ *         KZ_NO_MEMORY.  Nothing is written unless all indexes are valid for all arrays; after a
+ *         failure of the device the arrays may hold some of the values.
+ */
+KZ_API KZ_NODISCARD kz_status kz_array_put_each(kz_arrays arrays, kz_array *indexes,
+	kz_arrays values, kz_index_mode mode, kz_error *err);
+
+/** Overwrite elements of several arrays in a stream; as kz_array_put_each. */
+KZ_API KZ_NODISCARD kz_status kz_array_put_each_on(kz_arrays arrays, kz_array *indexes,
+	kz_arrays values, kz_index_mode mode, kz_stream *stream, kz_error *err);
 
 /** What kz_array_scatter does with an element and a value.  The numbers never change. */
 typedef enum kz_scatter_op {

@@ -92,6 +92,8 @@ CALL(take, kz_array_take(out, in.plane, in.indexes, 0, KZ_INDEX_CHECK, &err),
 	kz_array_take_on(out, in.plane, in.indexes, 0, KZ_INDEX_CHECK, s, &err))
 CALL(take_wrapped, kz_array_take(out, in.plane, in.indexes, 0, KZ_INDEX_WRAP, &err),
 	kz_array_take_on(out, in.plane, in.indexes, 0, KZ_INDEX_WRAP, s, &err))
+CALL(take_each, kz_array_take_each(out, KZ_ARRAYS(in.plane), in.indexes, 0, KZ_INDEX_CHECK, &err),
+	kz_array_take_each_on(out, KZ_ARRAYS(in.plane), in.indexes, 0, KZ_INDEX_CHECK, s, &err))
 CALL(take_along, kz_array_take_along_axis(out, in.plane, in.along, 0, KZ_INDEX_CHECK, &err),
 	kz_array_take_along_axis_on(out, in.plane, in.along, 0, KZ_INDEX_CHECK, s, &err))
 CALL(nonzero, kz_array_nonzero(out, in.mask, &err), kz_array_nonzero_on(out, in.mask, s, &err))
@@ -111,6 +113,9 @@ CHANGE(assign, kz_array_assign(a, in.along, &err), kz_array_assign_on(a, in.alon
 CHANGE(fill, kz_array_fill(a, KZ_ARG(7), &err), kz_array_fill_on(a, KZ_ARG(7), s, &err))
 CHANGE(put, kz_array_put(a, in.indexes, in.along, KZ_INDEX_CHECK, &err),
 	kz_array_put_on(a, in.indexes, in.along, KZ_INDEX_CHECK, s, &err))
+CHANGE(put_each, kz_array_put_each(KZ_ARRAYS(a), in.indexes, KZ_ARRAYS(in.along), KZ_INDEX_CHECK,
+	&err), kz_array_put_each_on(KZ_ARRAYS(a), in.indexes, KZ_ARRAYS(in.along), KZ_INDEX_CHECK,
+	s, &err))
 CHANGE(scale, kz_array_scale(a, KZ_ARG(3), &err), kz_array_scale_on(a, KZ_ARG(3), s, &err))
 CHANGE(scale_along, kz_scale_along(a, in.factors, 0, &err),
 	kz_scale_along_on(a, in.factors, 0, s, &err))
@@ -280,7 +285,8 @@ static const struct call {
 #define CHANGES(name, rows) {#name, do_##name, rows},
 	ROW(zeros) ROW(ones) ROW(full) ROW(zeros_like) ROW(ones_like) ROW(full_like) ROW(imag)
 	ROW(reshape) ROW(ravel) ROW(contiguous) ROW(astype) ROW(copy) ROW(take) ROW(take_wrapped)
-	ROW(take_along) ROW(nonzero) ROW(compress) ROW(cumsum) ROW(cumprod) ROW(arange)
+	ROW(take_each) ROW(take_along) ROW(nonzero) ROW(compress) ROW(cumsum) ROW(cumprod)
+	ROW(arange)
 	ROW(arange_real) ROW(linspace) ROW(eye) ROW(scan) ROW(reduce) ROW(norm) ROW(apply) ROW(eval)
 	ROW(stack) ROW(roll) ROW(matmul) ROW(matmul_of_types) ROW(inner)
 	ROW(dot) ROW(vdot) ROW(outer) ROW(kron) ROW(einsum) ROW(mdot) ROW(tril) ROW(diag) ROW(diff)
@@ -289,7 +295,8 @@ static const struct call {
 	ROW(searchsorted) ROW(digitize) ROW(histogram) ROW(histogram_between) ROW(bincount) ROW(
 		segments)
 	ROW(segments_combined) ROW(by_key) ROW(encode) ROW(decode)
-	CHANGES(scatter, 6) CHANGES(assign, 6) CHANGES(fill, 6) CHANGES(put, 6) CHANGES(scale, 6)
+	CHANGES(scatter, 6) CHANGES(assign, 6) CHANGES(fill, 6) CHANGES(put, 6)
+	CHANGES(put_each, 6) CHANGES(scale, 6)
 	CHANGES(scale_along, 4) CHANGES(scan_into, 6) CHANGES(copy_box, 6) CHANGES(fill_rows, 6)
 #undef ROW
 #undef CHANGES
