@@ -11,7 +11,7 @@
  *	error.h        error values: what failed, where, and what helps
  *	diagnose.h     what works on this machine, a compiler's log as data
  *	version.h      the version
- *	short.h        the same in fewer lines: KZ_WITH, KZ_FROM, kz_release_all
+ *	short.h        the same in fewer lines: KZ_WITH, KZ_FROM, kz_release_all, KZ_AUTO
  *
  * Run CUDA C
  *	module.h       compile and load, variables of a module

@@ -10,7 +10,7 @@
  *	    || kz_scan(&sums, a, "a + b", "0", KZ_WITH(kz_scan_options, .axis = 0), &err)) {
  *		kz_error_print(&err, stderr);
  *	}
- *	kz_release_all(sums, a, blur_module, s, dev);
+ *	kz_release_all(sums, a, blur_module, s, dev);    (or KZ_AUTO(kz_array, sums) to begin with)
  *
  * The macros are for C.  They hide no error: none of them prints, returns or jumps.
  */
@@ -107,16 +107,41 @@
  * not a handle, or is borrowed, as a kz_kernel is, does not compile.  Void.
  */
 #define kz_release_all(...) ((void)0, KZ_PP_MAP(KZ_PP_RELEASE, __VA_ARGS__))
-#define KZ_PP_RELEASE(x) _Generic((x), kz_array *: kz_array_release, \
-	kz_buffer *: kz_buffer_release, kz_cuda_array *: kz_cuda_array_release, \
-	kz_device *: kz_device_close, kz_diagnosis *: kz_diagnosis_release, \
-	kz_diagnostics *: kz_diagnostics_release, kz_elementwise *: kz_elementwise_release, \
-	kz_event *: kz_event_release, kz_exec *: kz_exec_release, kz_graph *: kz_graph_release, \
-	kz_image *: kz_image_release, kz_module *: kz_module_release, kz_npz *: kz_npz_close, \
-	kz_pinned *: kz_pinned_release, kz_prepared *: kz_prepared_release, \
-	kz_random *: kz_random_release, kz_reduction *: kz_reduction_release, \
-	kz_sparse *: kz_sparse_release, kz_stream *: kz_stream_release, \
-	kz_surface *: kz_surface_release, kz_texture *: kz_texture_release)(x)
+#define KZ_PP_RELEASE(x) _Generic((x), \
+	kz_array *: kz_array_release KZ_PP_HANDLES(KZ_PP_RELEASE_KIND))(x)
+#define KZ_PP_RELEASE_KIND(type, release) , type *: release
+
+/**
+ * Declare a handle that is released when its block ends: KZ_AUTO(kz_array, a);
+ *
+ * It begins as NULL.  However the block ends, by return, break, goto or at its brace, what the
+ * handle is then is released, and the handles of a block in reverse order; longjmp and exit release
+ * nothing.  To keep the object, copy the handle and set it to NULL.  For gcc and clang.
+ */
+#ifdef __GNUC__
+#define KZ_AUTO(type, name) __attribute__((cleanup(kz_pp_auto_##type))) type *name = NULL
+#else
+#define KZ_AUTO(type, name) _Static_assert(0, "KZ_AUTO needs the attribute cleanup of gcc or clang")
+#endif
+#define KZ_PP_AUTO(type, release) \
+	static inline void kz_pp_auto_##type(type **handle) \
+	{ \
+		release(*handle); \
+	}
+
+/* Handles and their releases, without kz_array. */
+#define KZ_PP_HANDLES(X) \
+	X(kz_buffer, kz_buffer_release) X(kz_cuda_array, kz_cuda_array_release) \
+	X(kz_device, kz_device_close) X(kz_diagnosis, kz_diagnosis_release) \
+	X(kz_diagnostics, kz_diagnostics_release) X(kz_elementwise, kz_elementwise_release) \
+	X(kz_event, kz_event_release) X(kz_exec, kz_exec_release) X(kz_graph, kz_graph_release) \
+	X(kz_image, kz_image_release) X(kz_module, kz_module_release) X(kz_npz, kz_npz_close) \
+	X(kz_pinned, kz_pinned_release) X(kz_prepared, kz_prepared_release) \
+	X(kz_random, kz_random_release) X(kz_reduction, kz_reduction_release) \
+	X(kz_sparse, kz_sparse_release) X(kz_stream, kz_stream_release) \
+	X(kz_surface, kz_surface_release) X(kz_texture, kz_texture_release)
+KZ_PP_AUTO(kz_array, kz_array_release)
+KZ_PP_HANDLES(KZ_PP_AUTO)
 
 #endif
 

@@ -155,6 +155,43 @@ START_TEST(handles_of_any_kind_are_released_in_one_call)
 }
 END_TEST
 
+/* Make an array, and end before or after its handle is kept. */
+static kz_array *short_make(kz_device *dev, bool keep, kz_error *err)
+{
+	KZ_AUTO(kz_stream, stream);
+	for (int i = 0; i < 2; i++) {
+		KZ_AUTO(kz_array, a);
+		ck_assert_ptr_null(a);
+		if (kz_stream_create(&stream, dev, 0, err) || i == 1
+		    || kz_array_zeros(&a, dev, KZ_F32, KZ_SHAPE(3), err)) {
+			return NULL;
+		}
+		kz_array *kept = a;
+		a = keep ? NULL : a;
+		if (keep) {
+			return kept;
+		}
+		kz_stream_release(stream);
+		stream = NULL;
+	}
+	return NULL;
+}
+
+START_TEST(a_handle_is_released_at_the_end_of_its_block)
+{
+	kz_error err = KZ_ERROR_INIT;
+	kz_device *dev = support_open_any(_i);
+	kz_array *kept = short_make(dev, true, &err);
+	ck_assert_ptr_nonnull(kept);
+	ck_assert_int_eq(kz_array_count(kept), 3);
+	kz_array_release(kept);
+	ck_assert_ptr_null(short_make(dev, false, &err));
+	ck_assert_ptr_null(short_make(NULL, false, &err));
+	kz_error_clear(&err);
+	support_close(dev); /* which wants nothing left */
+}
+END_TEST
+
 SUITE(short)
 {
 	Suite *s = suite_create("short");
@@ -166,7 +203,8 @@ SUITE(short)
 	TCase *devices = suite_add_case(s, "each device");
 	tcase_add_tests(devices, support_device_count() + 1,
 		an_array_of_c_brings_type_shape_and_size,
-		handles_of_any_kind_are_released_in_one_call);
+		handles_of_any_kind_are_released_in_one_call,
+		a_handle_is_released_at_the_end_of_its_block);
 	TCase *kernels = suite_add_case(s, "each device with kernels");
 	tcase_add_tests(kernels, support_device_count(), one_number_comes_by_its_type);
 	return s;
