@@ -441,8 +441,9 @@ static int parse_name(struct eval_parser *p, const struct eval_token *token)
 	int variable = parse_find_variable(p, token);
 	if (variable >= 0) {
 		const kz_var *var = &p->source->vars[variable];
-		char name[48];
-		snprintf(name, sizeof(name), "variable '%s'", var->name);
+		char name[64];
+		/* error_scope leaves errors with a place alone. */
+		snprintf(name, sizeof(name), "kz_eval: variable '%s'", var->name);
 		return eval_place(p, expr_check_arg(&var->value, name, p->err) ? -1
 			: expr_arg(p->expr, &var->value, variable + 1, p->err), token->at);
 	}
