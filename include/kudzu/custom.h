@@ -25,6 +25,11 @@
  * kz_dtype_register gives a struct its dtype, and the preamble declares it.  An array of float4 is
  * an array of a struct registered as "float4".
  *
+ * A capital letter is a type that the arrays of each call give, as in CuPy: "T a, const T *x, T *y"
+ * runs for arrays of float, and then for arrays of double.  All arrays of one letter have the same
+ * type.  Numbers do not give a type: they convert to that of the arrays.  The code sees a typedef
+ * of that name, and so does the preamble, except of a struct, which the preamble declares itself.
+ *
  * The code sees the arguments; `i`, the row-major index of the element, and `n`, the number of
  * elements, both long long; and PyCUDA's tid and total_threads.  The arrays broadcast to one
  * shape.  x[i] is the element of x at index i, whatever strides x has, and x[k] is any other
@@ -38,9 +43,10 @@
  * Elementwise code is compiled as by nvcc: a product and a sum may become one operation, unless an
  * option says --fmad=false.  In reductions they stay two, unless an option says --fmad=true.
  *
- * All code is compiled once.  The variant for arrays with gaps, and on a GPU the one for arrays
- * that share memory, are compiled when they are first needed.  An error in the code is KZ_COMPILE
- * with its place in the text: "saxpy: operation", line, column.
+ * All code is compiled once; with letters, once for each set of types, at the first such call.  The
+ * variant for arrays with gaps, and on a GPU the one for arrays that share memory, are compiled
+ * when they are first needed.  An error in the code is KZ_COMPILE with its place in the text:
+ * "saxpy: operation", line, column.
  *
  * Threads: several threads may run one kernel at the same time.
  */
@@ -104,13 +110,14 @@ typedef struct kz_reduction_call {
  * Make a kernel that runs an operation for each element.
  *
  * @param out set to the kernel, NULL on failure.
- * @param arguments "float a, const float *x, float *y", with at least one pointer.
+ * @param arguments "float a, const float *x, float *y", with at least one pointer.  A letter for a
+ *        type must be that of an array.
  * @param operation C statements; the last semicolon is optional.  `continue` ends one element.  Do
  *        not use `break` and `return`.
  * @param options NULL for the defaults.
  * @return KZ_OK; KZ_INVALID for an argument list that cannot be read, with the place in it, or
  *         without a pointer, and for an operation without text; KZ_COMPILE with the place in the
- *         text; KZ_NO_COMPILER; KZ_NO_MEMORY.
+ *         text, which is a call's error if letters stand for types; KZ_NO_COMPILER; KZ_NO_MEMORY.
  * Ownership: release it with kz_elementwise_release.
  */
 KZ_API KZ_NODISCARD kz_status kz_elementwise_create(kz_elementwise **out, kz_device *dev,
@@ -124,8 +131,9 @@ KZ_API KZ_NODISCARD kz_status kz_elementwise_create(kz_elementwise **out, kz_dev
  * @param args KZ_ARGS(...), in the order of the argument list.  Arrays must have the declared type.
  *        Numbers convert as in kz_launch, and to complex numbers.
  * @return KZ_OK, also for no elements; KZ_ARGUMENT for arguments that do not match the list, with
- *         the declaration; KZ_INVALID for shapes that do not broadcast, an array that is not const
- *         and shares memory, and a slice of step 0; KZ_RANGE, see kz_elementwise_call; KZ_COMPILE.
+ *         the declaration, and for arrays of one letter whose types differ; KZ_INVALID for shapes
+ *         that do not broadcast, an array that is not const and shares memory, and a slice of step
+ *         0; KZ_RANGE, see kz_elementwise_call; KZ_COMPILE.
  * Async: returns before the work is done.
  */
 KZ_API KZ_NODISCARD kz_status kz_elementwise_run(kz_elementwise *kernel,

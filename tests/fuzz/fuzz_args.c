@@ -22,7 +22,8 @@ static void check_list(const struct declarations *list, const char *text)
 		assert(strstr(text, item->text));
 		assert(name_len > 0 && len > name_len);
 		assert(strcmp(item->text + len - name_len, item->name) == 0);
-		assert(item->size > 0 && item->kind != PARAM_UNKNOWN && item->type[0]);
+		assert(item->type[0]);
+		assert(item->letter || (item->size > 0 && item->kind != PARAM_UNKNOWN));
 		assert(!item->is_raw || item->is_pointer);
 	}
 }

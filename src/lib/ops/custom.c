@@ -4,7 +4,8 @@
  *
  * All texts are copied when a kernel is made, since code for arrays with gaps is compiled when such
  * arrays first come.  The kernel's handle owns what was compiled: it has a slot for each class of
- * layouts, and slots are only ever filled.
+ * layouts, and slots are only ever filled.  If letters stand for types, the handle compiles nothing
+ * itself: it has a list of kernels, one for each set of types, to which is only ever added.
  */
 #include "base/common.h"
 
@@ -209,8 +210,19 @@ static void custom_release_kernels(struct custom_kernels *kernels)
 	}
 }
 
+static void custom_release_instance(struct custom *instance)
+{
+	custom_finish(instance);
+	mem_free(instance);
+}
+
 void custom_finish(struct custom *custom)
 {
+	for (struct custom *instance = atomic_load(&custom->instances), *next; instance;
+		instance = next) {
+		next = instance->next;
+		custom_release_instance(instance);
+	}
 	for (size_t i = 0; i < countof(custom->made); i++) {
 		custom_release_kernels(atomic_load(&custom->made[i]));
 	}
@@ -283,5 +295,81 @@ kz_status custom_get(const struct custom_kernels **out, struct custom *custom,
 		pthread_mutex_unlock(&custom->lock);
 	}
 	*out = kernels;
+	return st;
+}
+
+kz_status custom_make_ready(struct custom *custom, kz_error *err)
+{
+	struct custom_class flat = {0};
+	const struct custom_kernels *kernels = NULL;
+	if (custom->args.letters) {
+		return KZ_OK;
+	}
+	flat.apart = !custom->dtype && custom->reads_ahead; /* as most calls will be */
+	kz_status st = custom_get(&kernels, custom, &flat, err);
+	if (!st) {
+		custom->face.module = kernels->module;
+	}
+	return st;
+}
+
+/* Types for letters */
+
+static kz_status custom_make_instance(struct custom **out, const struct custom *generic,
+	const kz_dtype *types, kz_error *err)
+{
+	struct custom *made = mem_zalloc(1, sizeof(*made));
+	kz_status st;
+	if (!made) {
+		return error_no_memory(err);
+	}
+	custom_begin(made, generic->device);
+	made->reads_ahead = generic->reads_ahead;
+	made->name = generic->name;
+	made->symbol = generic->symbol;
+	made->array_count = generic->array_count;
+	made->dtype = generic->dtype;
+	made->preamble = generic->preamble;
+	made->loop_prep = generic->loop_prep;
+	made->operation = generic->operation;
+	made->after_loop = generic->after_loop;
+	made->neutral = generic->neutral;
+	made->reduce = generic->reduce;
+	made->map = generic->map;
+	made->compile = generic->compile;
+	memcpy(made->types, types, sizeof(made->types));
+	if ((st = declare_bind(&made->args, &made->arena, &generic->args, types, err))
+	    || (st = custom_make_face(made, err)) || (st = custom_make_ready(made, err))) {
+		custom_release_instance(made);
+		return st;
+	}
+	*out = made;
+	return KZ_OK;
+}
+
+static struct custom *custom_find_instance(struct custom *generic, const kz_dtype *types)
+{
+	struct custom *found = atomic_load_explicit(&generic->instances, memory_order_acquire);
+	while (found && memcmp(found->types, types, sizeof(found->types)) != 0) {
+		found = found->next;
+	}
+	return found;
+}
+
+kz_status custom_instance(struct custom **out, struct custom *generic, const kz_dtype *types,
+	kz_error *err)
+{
+	struct custom *found = custom_find_instance(generic, types);
+	kz_status st = KZ_OK;
+	if (unlikely(!found)) {
+		pthread_mutex_lock(&generic->lock);
+		found = custom_find_instance(generic, types);
+		if (!found && !(st = custom_make_instance(&found, generic, types, err))) {
+			found->next = atomic_load(&generic->instances);
+			atomic_store_explicit(&generic->instances, found, memory_order_release);
+		}
+		pthread_mutex_unlock(&generic->lock);
+	}
+	*out = found;
 	return st;
 }

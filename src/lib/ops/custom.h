@@ -48,6 +48,11 @@ struct custom {
 	struct kz_kernel face;
 	pthread_mutex_t lock;    /* guards the making of kernels */
 	_Atomic(struct custom_kernels *) made[2 * (KZ_MAX_DIMS + 2)];
+	/* A kernel whose list has letters has a kernel for each set of types that calls gave.  They
+	 * share its texts, and live as long as it. */
+	_Atomic(struct custom *) instances;
+	struct custom *next;
+	kz_dtype types[DECLARE_LETTERS]; /* of an instance: what each letter is; 0: not a type */
 };
 
 struct kz_elementwise {
@@ -71,6 +76,12 @@ kz_status custom_init(struct custom *custom, const char *arguments,
 kz_status custom_check_text(const char *text, const char *what, kz_error *err);
 /* Copy a text of the code; NULL becomes "". */
 kz_status custom_copy(const char **out, struct custom *custom, const char *text, kz_error *err);
+/* Compile the kernels for flat arrays, and be ready for calls.  A kernel whose list has letters
+ * waits for its types. */
+kz_status custom_make_ready(struct custom *custom, kz_error *err);
+/* Find or make the kernel for the types that a call gives for letters. */
+kz_status custom_instance(struct custom **out, struct custom *generic, const kz_dtype *types,
+	kz_error *err);
 /* Find or compile the kernels of a class. */
 kz_status custom_get(const struct custom_kernels **out, struct custom *custom,
 	const struct custom_class *class, kz_error *err);

@@ -20,6 +20,69 @@
 /* "argument 2 of 'saxpy'" */
 #define ARGUMENT "argument %zu of '%s': "
 
+/* Types for letters */
+
+/* The types that the arrays of a call give for letters.  If another argument gives the type,
+ * custom_take_pointer refuses what is not an array. */
+static kz_status custom_find_types(kz_dtype *types, const struct custom *custom, kz_args args,
+	kz_error *err)
+{
+	size_t places[DECLARE_LETTERS] = {0};
+	for (size_t i = 0; i < args.count; i++) {
+		const struct declaration *declared = &custom->args.items[i];
+		const struct kz_array *array = args.items[i].value.p;
+		int k = declared->letter - 'A';
+		if (!declared->letter || !declared->is_pointer || !args_is_array(&args.items[i])
+		    || !object_is(array, OBJECT_ARRAY)) {
+			continue;
+		}
+		if (types[k] && types[k] != array->dtype) {
+			return error_set(err, KZ_ARGUMENT, ARGUMENT "expected '%s' of %s, as '%s' "
+				"is, got an array of %s", i + 1, custom->name, declared->text,
+				kz_dtype_name(types[k]), custom->args.items[places[k]].text,
+				kz_dtype_name(array->dtype));
+		}
+		places[k] = types[k] ? places[k] : i;
+		types[k] = array->dtype;
+	}
+	for (size_t i = 0; i < args.count; i++) {
+		const struct declaration *declared = &custom->args.items[i];
+		const bool is_object = args_is_array(&args.items[i]);
+		char found[80] = "";
+		if (declared->is_pointer && declared->letter && !types[declared->letter - 'A']) {
+			return error_set(err, KZ_ARGUMENT, ARGUMENT "expected an array for '%s', "
+				"which gives the type %c%s%s", i + 1, custom->name, declared->text,
+				declared->letter, is_object ? ", got " : "", is_object
+				? object_describe(found, sizeof(found), args.items[i].value.p)
+				: "");
+		}
+	}
+	return KZ_OK;
+}
+
+static kz_status custom_check_count(const struct custom *custom, kz_args args, kz_error *err)
+{
+	if (args.count != custom->args.count || (args.count && !args.items)) {
+		return error_set(err, KZ_ARGUMENT, "'%s' takes %zu argument%s, got %zu: '%s'",
+			custom->name, custom->args.count, plural((int64_t)custom->args.count),
+			args.count, custom->args.list);
+	}
+	return KZ_OK;
+}
+
+/* Take the kernel for the types that the arguments have. */
+static kz_status custom_pick_types(struct custom_call *call, struct custom *custom, kz_args args,
+	kz_error *err)
+{
+	call->custom = custom;
+	if (!custom->args.letters) {
+		return KZ_OK;
+	}
+	kz_dtype types[DECLARE_LETTERS] = {0};
+	kz_status st = custom_find_types(types, custom, args, err);
+	return st ? st : custom_instance(&call->custom, custom, types, err);
+}
+
 /* Numbers */
 
 static bool custom_is_complex(const struct declaration *declared)
@@ -127,11 +190,6 @@ static kz_status custom_take_pointer(struct custom_call *call, size_t index, con
 static kz_status custom_take_args(struct custom_call *call, kz_args args, kz_error *err)
 {
 	const struct custom *custom = call->custom;
-	if (args.count != custom->args.count || (args.count && !args.items)) {
-		return error_set(err, KZ_ARGUMENT, "'%s' takes %zu argument%s, got %zu: '%s'",
-			custom->name, custom->args.count, plural((int64_t)custom->args.count),
-			args.count, custom->args.list);
-	}
 	for (size_t i = 0; i < args.count; i++) {
 		const struct declaration *declared = &custom->args.items[i];
 		const kz_arg *arg = &args.items[i];
@@ -283,12 +341,13 @@ kz_status custom_bind(struct custom_call *call, struct custom *custom, struct kz
 	kz_args args, kz_error *err)
 {
 	kz_status st;
-	call->custom = custom;
 	call->array_count = 0;
 	call->used_count = 0;
 	call->ndim = 0;
 	call->shape.ndim = 0;
 	if ((st = stream_pick(&call->stream, custom->device, stream, err))
+	    || (st = custom_check_count(custom, args, err))
+	    || (st = custom_pick_types(call, custom, args, err))
 	    || (st = custom_take_args(call, args, err)) || (st = custom_find_shape(call, err))) {
 		return st;
 	}

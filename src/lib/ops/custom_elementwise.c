@@ -15,19 +15,11 @@ enum { WALK_MIN = 4096 };
 static kz_status custom_elementwise_init(struct custom *custom, const char *arguments,
 	const char *operation, const kz_custom_options *options, kz_error *err)
 {
-	struct custom_class flat = {0};
-	const struct custom_kernels *kernels = NULL;
-	kz_status st;
-	if ((st = custom_init(custom, arguments, options, "elementwise", err))
-	    || (st = custom_copy(&custom->operation, custom, operation, err))) {
+	kz_status st = custom_init(custom, arguments, options, "elementwise", err);
+	if (st || (st = custom_copy(&custom->operation, custom, operation, err))) {
 		return st;
 	}
-	flat.apart = custom->reads_ahead; /* as most calls will be */
-	if ((st = custom_get(&kernels, custom, &flat, err))) {
-		return st;
-	}
-	custom->face.module = kernels->module;
-	return KZ_OK;
+	return custom_make_ready(custom, err);
 }
 
 kz_status kz_elementwise_create(kz_elementwise **out, kz_device *dev, const char *arguments,

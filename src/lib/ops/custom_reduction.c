@@ -48,15 +48,12 @@ struct texts {
 static kz_status custom_reduction_init(struct custom *custom, kz_dtype dtype,
 	const struct texts *texts, const kz_custom_options *options, kz_error *err)
 {
-	const struct custom_class flat = {0};
-	const struct custom_kernels *kernels = NULL;
 	const char *arguments = texts->arguments;
 	kz_status st;
 	custom->dtype = dtype;
 	if (!arguments) {
 		arguments = arena_printf(&custom->arena, "const %s *in",
-			dtype == KZ_C64 ? "kz_complex<float>"
-			: dtype == KZ_C128 ? "kz_complex<double>" : kz_dtype_ctype(dtype));
+			declare_spelling(dtype));
 	}
 	if (!arguments) {
 		return error_no_memory(err);
@@ -71,11 +68,7 @@ static kz_status custom_reduction_init(struct custom *custom, kz_dtype dtype,
 		return error_set(err, KZ_INVALID, "%s: expected an array that is not raw among the "
 			"arguments '%.200s'", custom->name, arguments);
 	}
-	if ((st = custom_get(&kernels, custom, &flat, err))) {
-		return st;
-	}
-	custom->face.module = kernels->module;
-	return KZ_OK;
+	return custom_make_ready(custom, err);
 }
 
 kz_status kz_reduction_create(kz_reduction **out, kz_device *dev, kz_dtype dtype,

@@ -36,11 +36,16 @@ static bool custom_text_mentions(const struct custom *custom, const char *word)
 	return false;
 }
 
-/* How the kernel spells the type of a reduction's value. */
-static const char *custom_value_type(kz_dtype dtype)
+/* Make the letters of the list types: those of numbers, which the preamble sees, or the structs,
+ * which it declares. */
+static void custom_add_typedefs(struct str *source, const struct custom *custom, bool structs)
 {
-	return dtype == KZ_C64 ? "kz_complex<float>" : dtype == KZ_C128 ? "kz_complex<double>"
-		: kz_dtype_ctype(dtype);
+	for (int k = 0; k < DECLARE_LETTERS; k++) {
+		kz_dtype dtype = custom->types[k];
+		if (dtype && dtype_is_struct(dtype) == structs) {
+			str_addf(source, "typedef %s %c;\n", declare_spelling(dtype), 'A' + k);
+		}
+	}
 }
 
 static void custom_text_add_prelude(struct str *source, const struct custom *custom,
@@ -67,9 +72,11 @@ static void custom_text_add_prelude(struct str *source, const struct custom *cus
 	if (class->ndim) {
 		str_add(source, device_custom);
 	}
+	custom_add_typedefs(source, custom, false);
 	if (custom->preamble[0]) {
 		user_text_add(source, custom->name, "preamble", custom->preamble, "");
 	}
+	custom_add_typedefs(source, custom, true);
 }
 
 /* A struct must be as large as the arrays' elements. */
@@ -89,7 +96,7 @@ static void custom_add_size_checks(struct str *source, const struct custom *cust
 		}
 	}
 	if (dtype_is_struct(custom->dtype)) {
-		custom_add_size_check(source, custom_value_type(custom->dtype),
+		custom_add_size_check(source, declare_spelling(custom->dtype),
 			kz_dtype_size(custom->dtype));
 	}
 }
@@ -251,7 +258,7 @@ static void custom_add_functions(struct str *source, const struct custom *custom
 {
 	str_addf(source, "typedef %s kz_type;\n"
 		"__device__ __forceinline__ kz_type kz_neutral()\n{\nreturn (",
-		custom_value_type(custom->dtype));
+		declare_spelling(custom->dtype));
 	user_text_add(source, custom->name, "neutral", custom->neutral, ");");
 	str_add(source, "}\n__device__ __forceinline__ kz_type kz_reduce(kz_type a, kz_type b)\n"
 		"{\nreturn (");

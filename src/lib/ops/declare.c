@@ -5,10 +5,12 @@
  *	list:         declaration { "," declaration }
  *	declaration:  [ "raw" ] type [ "*" ] name
  *	type:         C's words for numbers, a name of stdint.h, a class of CUDA's, a registered
- *	              struct; with const, volatile, restrict and struct where C allows them
+ *	              struct, a capital letter; with const, volatile, restrict and struct where C
+ *	              allows them
  *
  * The kernel gets the list as it was written, so that the compiler's columns are the user's.  This
- * file reads which arrays and numbers fit.
+ * file reads which arrays and numbers fit.  A letter stands for a type that the arrays of a call
+ * give; declare_bind puts it in.
  */
 #include "base/common.h"
 
@@ -30,6 +32,7 @@ struct reader {
 	const char *at;      /* the token */
 	size_t len;          /* its bytes; 0 at the end */
 	const char *type_at; /* where the last type's name began */
+	const char *letters_at[DECLARE_LETTERS]; /* where each letter came first */
 	kz_error *err;
 };
 
@@ -372,6 +375,8 @@ static kz_status declare_read_type(struct reader *reader, struct declaration *ou
 	} else if (out->dtype) {
 		out->kind = PARAM_STRUCT;
 		out->size = kz_dtype_size(out->dtype);
+	} else if (!words && out->type[0] >= 'A' && out->type[0] <= 'Z' && !out->type[1]) {
+		out->letter = out->type[0];
 	} else {
 		st = declare_fail_type(reader, out->type);
 	}
@@ -400,6 +405,28 @@ static kz_status declare_check_name(const struct reader *reader, const struct de
 		}
 	}
 	return KZ_OK;
+}
+
+static uint32_t declare_letter_bit(const struct declaration *declared)
+{
+	return UINT32_C(1) << (declared->letter - 'A');
+}
+
+/* Check that a call gives a type for each letter: there is an array that has it. */
+static kz_status declare_check_letters(const struct reader *reader, const struct declarations *list)
+{
+	uint32_t missing = list->letters;
+	for (size_t k = 0; k < list->count; k++) {
+		if (list->items[k].letter && list->items[k].is_pointer) {
+			missing &= ~declare_letter_bit(&list->items[k]);
+		}
+	}
+	if (!missing) {
+		return KZ_OK;
+	}
+	int letter = __builtin_ctz(missing);
+	return declare_refuse(reader, reader->letters_at[letter],
+		"no array has the type '%c', so a call cannot give it", 'A' + letter);
 }
 
 static kz_status declare_read_one(struct reader *reader, struct declarations *list)
@@ -432,6 +459,11 @@ static kz_status declare_read_one(struct reader *reader, struct declarations *li
 	}
 	if ((st = declare_check_name(reader, list))) {
 		return st;
+	}
+	if (out->letter) {
+		const char **letter_at = &reader->letters_at[out->letter - 'A'];
+		*letter_at = *letter_at ? *letter_at : reader->type_at;
+		list->letters |= declare_letter_bit(out);
 	}
 	out->name = arena_strndup(reader->arena, reader->at, reader->len);
 	out->text = arena_strndup(reader->arena, start, (size_t)(reader->at + reader->len - start));
@@ -474,5 +506,56 @@ kz_status declare_read(struct declarations *out, struct arena *arena, const char
 		return error_no_memory(err);
 	}
 	declare_scan(&reader, list);
-	return declare_read_list(&reader, out);
+	kz_status st = declare_read_list(&reader, out);
+	return st ? st : declare_check_letters(&reader, out);
+}
+
+/* Types for letters */
+
+const char *declare_spelling(kz_dtype dtype)
+{
+	return dtype == KZ_C64 ? "kz_complex<float>" : dtype == KZ_C128 ? "kz_complex<double>"
+		: kz_dtype_ctype(dtype);
+}
+
+static enum param_kind declare_kind(kz_dtype dtype)
+{
+	switch (dtype_kind(dtype)) {
+	case DTYPE_BOOL:
+		return PARAM_BOOL;
+	case DTYPE_UNSIGNED:
+		return PARAM_UINT;
+	case DTYPE_SIGNED:
+		return PARAM_INT;
+	case DTYPE_FLOAT:
+		return PARAM_FLOAT;
+	default:
+		return PARAM_STRUCT;
+	}
+}
+
+kz_status declare_bind(struct declarations *out, struct arena *arena,
+	const struct declarations *list, const kz_dtype *types, kz_error *err)
+{
+	*out = *list;
+	out->letters = 0;
+	out->items = arena_alloc(arena, list->count, sizeof(*out->items));
+	if (!out->items) {
+		return error_no_memory(err);
+	}
+	for (size_t i = 0; i < list->count; i++) {
+		struct declaration *item = &out->items[i];
+		*item = list->items[i];
+		if (item->letter) {
+			kz_dtype dtype = types[item->letter - 'A'];
+			bool is_struct = dtype_is_struct(dtype);
+			item->type = declare_spelling(dtype);
+			item->kind = declare_kind(dtype);
+			item->size = kz_dtype_size(dtype);
+			item->dtypes = is_struct ? 0 : dtype_bit(dtype);
+			item->dtype = is_struct ? dtype : 0;
+			out->dtypes |= item->dtypes;
+		}
+	}
+	return KZ_OK;
 }

@@ -7,7 +7,10 @@
 #include "lib/core/dtype.h"
 #include "lib/rtc/compile.h"
 
-enum { DECLARE_MAX = 64 };
+enum {
+	DECLARE_MAX = 64,
+	DECLARE_LETTERS = 26 /* that can stand for a type */
+};
 
 /* One argument. */
 struct declaration {
@@ -21,6 +24,7 @@ struct declaration {
 	int64_t size;         /* of the type, bytes */
 	uint32_t dtypes;      /* the built-in dtypes that the type stands for, a bit each */
 	kz_dtype dtype;       /* the registered struct that it is; 0: none */
+	char letter;          /* 'T': a type that only a call knows; until then its size is 0 */
 };
 
 struct declarations {
@@ -28,6 +32,7 @@ struct declarations {
 	size_t count;
 	char *list;           /* the text as C++ takes it: without the word "raw", nothing moved */
 	uint32_t dtypes;      /* all of the built-in dtypes that occur */
+	uint32_t letters;     /* all that stand for types yet unknown, bit 0 is A */
 };
 
 /*
@@ -36,5 +41,12 @@ struct declarations {
  */
 kz_status declare_read(struct declarations *out, struct arena *arena, const char *list,
 	const char *name, kz_error *err);
+
+/* Copy a list with a type for each letter, types[0] for A. */
+kz_status declare_bind(struct declarations *out, struct arena *arena,
+	const struct declarations *list, const kz_dtype *types, kz_error *err);
+
+/* How the kernel spells a type: as its dtype does, but complex numbers have operators. */
+const char *declare_spelling(kz_dtype dtype);
 
 #endif

@@ -134,6 +134,25 @@ START_TEST(a_registered_struct_is_a_type)
 }
 END_TEST
 
+START_TEST(a_letter_is_a_type_until_it_is_bound)
+{
+	struct declarations bound;
+	kz_dtype dtypes[DECLARE_LETTERS] = {0};
+	ck_assert_int_eq(read_list("T a, const T *x, int n_x, raw U *y"), KZ_OK);
+	ck_assert_uint_eq(list.letters, 1u << 19 | 1u << 20);
+	ck_assert(list.items[1].letter == 'T' && !list.items[1].size && !list.items[2].letter);
+	dtypes['T' - 'A'] = KZ_F16;
+	dtypes['U' - 'A'] = KZ_C64;
+	ck_assert_int_eq(declare_bind(&bound, &arena, &list, dtypes, &err), KZ_OK);
+	ck_assert_uint_eq(bound.letters, 0);
+	ck_assert_uint_eq(bound.dtypes, BIT(KZ_F16) | BIT(KZ_I32) | BIT(KZ_C64));
+	ck_assert(bound.items[0].kind == PARAM_FLOAT && bound.items[0].size == 2);
+	ck_assert_str_eq(bound.items[3].type, "kz_complex<float>");
+	ck_assert(list.items[0].size == 0 && bound.items[2].size == 4);
+	done();
+}
+END_TEST
+
 static const struct {
 	const char *text;
 	const char *message;
@@ -157,6 +176,11 @@ static const struct {
 	{"float0 x", "unknown type 'float0'", 1, 1},
 	{"float44 x", "unknown type 'float44'", 1, 1},
 	{"x", "unknown type 'x'", 1, 1},
+	{"t *x", "unknown type 't'", 1, 1},
+	{"TT *x", "unknown type 'TT'", 1, 1},
+	{"kz_complex<T> *x", "unknown type 'kz_complex<T>'", 1, 1},
+	{"raw T x", "expected an array after 'raw', got a number", 1, 1},
+	{"const T *x, U a, U b", "no array has the type 'U', so a call cannot give it", 1, 13},
 	{"float", "expected a name after 'float', got the end of the list", 1, 6},
 	{"float *", "expected a name after 'float *', got the end of the list", 1, 8},
 	{"float, int b", "expected a name after 'float', got ','", 1, 6},
@@ -242,7 +266,8 @@ SUITE(declare)
 	Suite *suite = suite_create("declare");
 	TCase *good = suite_add_case(suite, "good");
 	tcase_add_loop_test(good, a_type_is_known_by_its_name, 0, countof(types));
-	tcase_add_tests(good, 1, a_list_is_read_whatever_its_blanks, a_registered_struct_is_a_type);
+	tcase_add_tests(good, 1, a_list_is_read_whatever_its_blanks, a_registered_struct_is_a_type,
+		a_letter_is_a_type_until_it_is_bound);
 	TCase *refused = suite_add_case(suite, "refused");
 	tcase_add_loop_test(refused, what_is_no_list_is_refused_with_its_place, 0, countof(bad));
 	tcase_add_tests(refused, 1, more_than_64_arguments_are_refused,
