@@ -78,3 +78,23 @@ __device__ kz_strided<which, T, arrays, dims> kz_at(T *base, const kz_cursor<arr
 {
 	return kz_strided<which, T, arrays, dims>(base, cursor);
 }
+/* CuPy's _ind: the index of an element along each axis. */
+template <int dims> struct kz_index {
+	static const int ndim = dims;
+	const long long *extents;
+	long long count;
+	long long at[dims];
+	__device__ kz_index(const long long *e, long long n, long long i) : extents(e), count(n)
+	{
+		unsigned long long rest = (unsigned long long)i;
+		#pragma unroll
+		for (int d = dims - 1; d >= 0; d--) {
+			const unsigned long long extent = (unsigned long long)extents[d];
+			at[d] = (long long)(d ? rest % extent : rest);
+			rest /= extent;
+		}
+	}
+	__device__ long long size() const { return count; }
+	__device__ const long long *shape() const { return extents; }
+	__device__ const long long *get() const { return at; }
+};

@@ -37,6 +37,11 @@
  * const float *table` is a contiguous array of any shape that does not broadcast (KZ_STRIDED(a):
  * an array of any strides, which the code knows); the code sees it as a plain pointer.
  *
+ * Elementwise code also sees CuPy's `_ind`: _ind.get()[k] is the index of the element along axis k
+ * of the common shape, _ind.shape()[k] the extent of that axis, _ind.ndim the number of axes, 1 for
+ * 0-d arrays, and _ind.size() is n.  In an operation that uses it, all arrays that are not raw are
+ * objects with operator [] only.
+ *
  * The code may write to an array that is not const.  Such an array must have the full shape and no
  * element twice, and share no memory with another argument except element by element.
  *
@@ -44,9 +49,9 @@
  * option says --fmad=false.  In reductions they stay two, unless an option says --fmad=true.
  *
  * All code is compiled once; with letters, once for each set of types, at the first such call.  The
- * variant for arrays with gaps, and on a GPU the one for arrays that share memory, are compiled
- * when they are first needed.  An error in the code is KZ_COMPILE with its place in the text:
- * "saxpy: operation", line, column.
+ * variant for arrays with gaps, on a GPU the one for arrays that share memory, and with _ind those
+ * for other numbers of axes than two are compiled when they are first needed.  An error in the code
+ * is KZ_COMPILE with its place in the text: "saxpy: operation", line, column.
  *
  * Threads: several threads may run one kernel at the same time.
  */
@@ -116,8 +121,9 @@ typedef struct kz_reduction_call {
  *        not use `break` and `return`.
  * @param options NULL for the defaults.
  * @return KZ_OK; KZ_INVALID for an argument list that cannot be read, with the place in it, or
- *         without a pointer, and for an operation without text; KZ_COMPILE with the place in the
- *         text, which is a call's error if letters stand for types; KZ_NO_COMPILER; KZ_NO_MEMORY.
+ *         without a pointer, for an operation without text, and for _ind if all arrays are raw;
+ *         KZ_COMPILE with the place in the text, which is a call's error if letters stand for
+ *         types; KZ_NO_COMPILER; KZ_NO_MEMORY.
  * Ownership: release it with kz_elementwise_release.
  */
 KZ_API KZ_NODISCARD kz_status kz_elementwise_create(kz_elementwise **out, kz_device *dev,

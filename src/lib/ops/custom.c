@@ -265,7 +265,7 @@ static kz_status custom_compile(struct custom_kernels **out, const struct custom
 	}
 	if (st == KZ_COMPILE && mine) {
 		user_text_explain(err, custom->name, source.data);
-		if (class->ndim) {
+		if (class->ndim && !custom->has_index) {
 			error_add_hint(err, hint);
 		}
 	}
@@ -300,13 +300,15 @@ kz_status custom_get(const struct custom_kernels **out, struct custom *custom,
 
 kz_status custom_make_ready(struct custom *custom, kz_error *err)
 {
-	struct custom_class flat = {0};
+	struct custom_class usual = {0};
 	const struct custom_kernels *kernels = NULL;
 	if (custom->args.letters) {
 		return KZ_OK;
 	}
-	flat.apart = !custom->dtype && custom->reads_ahead; /* as most calls will be */
-	kz_status st = custom_get(&kernels, custom, &flat, err);
+	/* As most calls will be. */
+	usual.ndim = custom->has_index ? 2 : 0;
+	usual.apart = !custom->dtype && !custom->has_index && custom->reads_ahead;
+	kz_status st = custom_get(&kernels, custom, &usual, err);
 	if (!st) {
 		custom->face.module = kernels->module;
 	}
@@ -325,6 +327,7 @@ static kz_status custom_make_instance(struct custom **out, const struct custom *
 	}
 	custom_begin(made, generic->device);
 	made->reads_ahead = generic->reads_ahead;
+	made->has_index = generic->has_index;
 	made->name = generic->name;
 	made->symbol = generic->symbol;
 	made->array_count = generic->array_count;

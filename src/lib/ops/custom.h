@@ -17,7 +17,7 @@ enum {
 };
 
 /* A class of layouts; its kernel is compiled when it is first needed.  Flat: all arrays are
- * contiguous and of one shape.  Otherwise there are `ndim` extents. */
+ * contiguous and of one shape, and _ind is not used.  Otherwise there are `ndim` extents. */
 struct custom_class {
 	int ndim;    /* 0: flat */
 	bool ranged; /* the values of i are start, start + step, ... */
@@ -36,6 +36,7 @@ struct custom {
 	struct kz_device *device;
 	int threads;             /* of a block; 1: it walks, see struct layout */
 	bool reads_ahead;        /* a GPU, and where each array ends is known: none is raw */
+	bool has_index;          /* the operation uses _ind: all axes are kept */
 	const char *name;
 	const char *symbol;      /* "kz_saxpy" */
 	struct declarations args;
@@ -76,8 +77,8 @@ kz_status custom_init(struct custom *custom, const char *arguments,
 kz_status custom_check_text(const char *text, const char *what, kz_error *err);
 /* Copy a text of the code; NULL becomes "". */
 kz_status custom_copy(const char **out, struct custom *custom, const char *text, kz_error *err);
-/* Compile the kernels for flat arrays, and be ready for calls.  A kernel whose list has letters
- * waits for its types. */
+/* Compile the kernels for the usual layout, and be ready for calls.  A kernel whose list has
+ * letters waits for its types. */
 kz_status custom_make_ready(struct custom *custom, kz_error *err);
 /* Find or make the kernel for the types that a call gives for letters. */
 kz_status custom_instance(struct custom **out, struct custom *generic, const kz_dtype *types,

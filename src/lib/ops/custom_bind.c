@@ -4,7 +4,8 @@
  *
  * Numbers convert as in any launch.  The arrays are broadcast to one shape.  Neighbouring axes of
  * it are merged where that leaves the row-major order of the elements for all arrays.  If one run
- * of each array is left, the kernel for flat arrays is taken, which needs no axes.
+ * of each array is left, the kernel for flat arrays is taken, which needs no axes.  A kernel that
+ * uses _ind has all axes as they are, and one where the shape has none.
  */
 #include "base/common.h"
 
@@ -280,6 +281,10 @@ struct axes {
 
 static void custom_find_axes(struct axes *axes, const struct custom_call *call)
 {
+	if (call->shape.ndim == 0) {
+		*axes = (struct axes){.ndim = 1, .dims = {1}};
+		return;
+	}
 	axes->ndim = (int)call->shape.ndim;
 	for (int i = 0; i < axes->ndim; i++) {
 		axes->dims[i] = call->shape.dims[i];
@@ -306,9 +311,13 @@ static void custom_find_layout(struct custom_call *call)
 	struct axes axes;
 	int64_t *at = call->layout;
 	custom_find_axes(&axes, call);
-	axes.ndim = strided_merge(&(struct strided_axes){axes.dims, axes.strides,
-		call->array_count, NULL}, axes.ndim);
-	call->ndim = custom_is_flat(&axes, call) ? 0 : axes.ndim;
+	if (call->custom->has_index) {
+		call->ndim = axes.ndim;
+	} else {
+		axes.ndim = strided_merge(&(struct strided_axes){axes.dims, axes.strides,
+			call->array_count, NULL}, axes.ndim);
+		call->ndim = custom_is_flat(&axes, call) ? 0 : axes.ndim;
+	}
 	if (!call->ndim) {
 		return;
 	}

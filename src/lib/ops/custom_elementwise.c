@@ -9,8 +9,21 @@
 #include "lib/ops/kernels.h"
 #include "lib/array/shape.h"
 
+#include <string.h>
+
 /* With fewer elements than this, waking the other cores of a CPU does not pay. */
 enum { WALK_MIN = 4096 };
+
+/* Whether the operation uses CuPy's index along each axis. */
+static bool custom_elementwise_has_index(const char *operation)
+{
+	const size_t len = strlen("_ind");
+	const char *at = strstr(operation, "_ind");
+	while (at && (str_is_word(at[len]) || (at > operation && str_is_word(at[-1])))) {
+		at = strstr(at + len, "_ind");
+	}
+	return at;
+}
 
 static kz_status custom_elementwise_init(struct custom *custom, const char *arguments,
 	const char *operation, const kz_custom_options *options, kz_error *err)
@@ -18,6 +31,11 @@ static kz_status custom_elementwise_init(struct custom *custom, const char *argu
 	kz_status st = custom_init(custom, arguments, options, "elementwise", err);
 	if (st || (st = custom_copy(&custom->operation, custom, operation, err))) {
 		return st;
+	}
+	custom->has_index = custom_elementwise_has_index(operation);
+	if (custom->has_index && !custom->array_count) {
+		return error_set(err, KZ_INVALID, "%s: _ind needs an array that is not raw among "
+			"the arguments '%.200s'", custom->name, arguments);
 	}
 	return custom_make_ready(custom, err);
 }

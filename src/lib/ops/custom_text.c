@@ -233,6 +233,10 @@ static void custom_open_loop(struct str *source, const struct custom *custom,
 	if (class->ndim && !walks) {
 		str_add(source, "kz_at_i.seek(i);\n");
 	}
+	if (custom->has_index) {
+		str_addf(source, "const kz_index<%d> _ind(kz_extents.extents, n, i);\n",
+			class->ndim);
+	}
 }
 
 static void custom_add_elementwise(struct str *source, const struct custom *custom,

@@ -386,7 +386,7 @@ static kz_status declare_read_type(struct reader *reader, struct declaration *ou
 /* Check that the kernel does not have the name already. */
 static kz_status declare_check_name(const struct reader *reader, const struct declarations *list)
 {
-	static const char *const own[] = {"i", "n", "tid", "total_threads"};
+	static const char *const own[] = {"i", "n", "_ind", "tid", "total_threads"};
 	for (size_t k = 0; k < countof(own); k++) {
 		if (declare_is(reader, own[k])) {
 			return declare_refuse(reader, reader->at,

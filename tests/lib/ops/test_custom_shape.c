@@ -267,6 +267,82 @@ DEVICE_TEST(pointer_arithmetic_needs_arrays_without_gaps)
 	kz_elementwise_release(kernel);
 }
 
+/* Run it and compare the numbers; the kernel writes its array `y` only. */
+static void check_index(kz_elementwise *kernel, const kz_elementwise_call *call, kz_array *x,
+	kz_array *y, const int32_t *want)
+{
+	ok(kz_elementwise_run(kernel, call, &err, KZ_ARGS(x, y)));
+	int32_t *host = fetch(y);
+	for (int64_t i = 0; i < kz_array_count(y); i++) {
+		ck_assert_msg(host[i] == want[i], "%lld: %d, not %d", (long long)i, host[i],
+			want[i]);
+	}
+	free(host);
+}
+
+DEVICE_TEST(the_index_along_each_axis_is_that_of_the_shape)
+{
+	static const int32_t want[6] = {600, 601, 602, 610, 611, 612};
+	static const int32_t odd[6] = {0, 601, 0, 610, 0, 612};
+	int32_t host[6] = {0};
+	kz_slice step = KZ_SLICE(1, KZ_OMIT, 2);
+	kz_elementwise_call call = KZ_ELEMENTWISE_CALL_INIT;
+	kz_elementwise *kernel = make("const T *x, int *y",
+		"y[i] = x[i] + 100 * _ind.size() + 10 * _ind.get()[0] + _ind.get()[1]");
+	kz_array *x = from(KZ_I32, KZ_SHAPE(2, 3), host), *t, *turned, *row, *y;
+	ok(kz_array_zeros_like(&y, x, 0, &err));
+	check_index(kernel, NULL, x, y, want);
+	ok(kz_array_zeros(&row, dev, KZ_F64, KZ_SHAPE(3), &err));
+	check_index(kernel, NULL, row, y, want);
+	ok(kz_array_zeros(&t, dev, KZ_I32, KZ_SHAPE(3, 2), &err));
+	ok(kz_array_transpose(&turned, t, KZ_AXES(), &err));
+	check_index(kernel, NULL, turned, y, want);
+	ok(kz_array_fill(y, KZ_ARG(0), &err));
+	call.slice = &step;
+	check_index(kernel, &call, x, y, odd);
+	release_arrays(x, t, turned, row, y);
+	kz_elementwise_release(kernel);
+}
+
+DEVICE_TEST(arrays_of_any_number_of_axes_have_an_index)
+{
+	int32_t want[1000], host[1000] = {0};
+	kz_elementwise *kernel = make("const int *x, int *y", "int at = 7;\n"
+		"for (int d = 0; d < _ind.ndim; d++) {\n"
+		"at = at * _ind.shape()[d] + _ind.get()[d];\n}\ny[i] = at + x[i]");
+	for (int i = 0; i < 1000; i++) {
+		want[i] = 7000 + i;
+	}
+	const kz_shape shapes[] = {KZ_SHAPE(1000), KZ_SHAPE(10, 1, 100), KZ_SHAPE(2, 5, 10, 10)};
+	for (size_t k = 0; k < countof(shapes); k++) {
+		kz_array *x = from(KZ_I32, shapes[k], host);
+		check_index(kernel, NULL, x, x, want);
+		kz_array_release(x);
+	}
+	kz_array *x = from(KZ_I32, KZ_SHAPE(), host), *none;
+	want[0] = 7;
+	check_index(kernel, NULL, x, x, want);
+	ok(kz_array_zeros(&none, dev, KZ_I32, KZ_SHAPE(2, 0), &err));
+	check_index(kernel, NULL, none, none, want);
+	release_arrays(x, none);
+	kz_elementwise_release(kernel);
+}
+
+DEVICE_TEST(an_index_needs_an_array_and_its_word)
+{
+	kz_elementwise *kernel = NULL;
+	fails(kz_elementwise_create(&kernel, dev, "raw int *x", "x[i] = _ind.size()", NULL, &err),
+		KZ_INVALID, "elementwise: _ind needs an array that is not raw among the "
+		"arguments 'raw int *x'");
+	ck_assert_int_eq(kz_elementwise_create(&kernel, dev, "int *x", "x[i] = _ind.size(}", NULL,
+		&err), KZ_COMPILE);
+	ck_assert_str_eq(err.file, "elementwise: operation");
+	kz_error_clear(&err);
+	/* Of this one x stays a pointer. */
+	kernel = make("int *x", "int x_ind = 1, _indigo = 2; *(x + i) = x_ind + _indigo");
+	kz_elementwise_release(kernel);
+}
+
 SUITE(custom_shape)
 {
 	Suite *suite = suite_create("custom_shape");
@@ -275,6 +351,10 @@ SUITE(custom_shape)
 		large_views_are_walked_by_all_blocks, memory_that_is_written_must_not_be_shared,
 		elements_at_odd_addresses_are_refused, raw_arrays_are_pointers_of_any_shape,
 		pointer_arithmetic_needs_arrays_without_gaps, NULL};
+	const TTest *const index[] = {the_index_along_each_axis_is_that_of_the_shape,
+		arrays_of_any_number_of_axes_have_an_index, an_index_needs_an_array_and_its_word,
+		NULL};
 	add_tests(suite, "shapes", tests);
+	add_tests(suite, "index", index);
 	return suite;
 }

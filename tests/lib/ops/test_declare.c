@@ -195,6 +195,7 @@ static const struct {
 	{"float *x, float y, float *x", "'x' is already the name of argument 1", 1, 27},
 	{"float *i", "'i' is reserved for the kernel", 1, 8},
 	{"long long n", "'n' is reserved for the kernel", 1, 11},
+	{"int *_ind", "'_ind' is reserved for the kernel", 1, 6},
 	{"int tid", "'tid' is reserved for the kernel", 1, 5},
 	{"int total_threads", "'total_threads' is reserved for the kernel", 1, 5},
 	{"int kz_k", "names that begin with 'kz_' are reserved for the kernel", 1, 5},
