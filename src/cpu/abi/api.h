@@ -49,8 +49,8 @@ void api_release_memory(void);
 /* Refuse unknown flags, and more than one way to wait. */
 CUresult context_check_flags(const char *call, unsigned flags);
 
-/* Find the program's registered memory, as if it were an allocation. */
-bool host_find(struct context *context, uint64_t address, struct memory_range *out);
+/* Find memory that the program registered in any context, as if it were an allocation. */
+bool host_find(uint64_t address, struct memory_range *out);
 /* The pool that memory is from; NULL for none. */
 CUmemoryPool mempool_of(const struct memory_range *range);
 

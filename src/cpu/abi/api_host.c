@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Registered host memory.  Kernels can use the program's memory at its own addresses anyway, so
- * registering only keeps a list of ranges for the calls that ask for them.  The functions for the
- * attributes of pinned memory are here, too.
+ * registering only keeps a list of ranges for the calls that ask for them.  A range ends with the
+ * context that registered it; until then it is registered for every context, because all devices
+ * share one address space.  The functions for the attributes of pinned memory are here, too.
  */
 #include "base/common.h"
 
@@ -19,41 +20,57 @@ struct host_range {
 	uint64_t start;
 	size_t size;
 	unsigned flags;
+	unsigned device;            /* of its context */
+	struct host_range *next;
 };
+
+/* The ranges of all contexts.  The lock is taken before that of a context. */
+static pthread_mutex_t host_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct host_range *host_ranges;
 
 static void host_free(struct object *object)
 {
+	pthread_mutex_lock(&host_lock);
+	struct host_range **link = &host_ranges;
+	while (&(*link)->object != object) {
+		link = &(*link)->next;
+	}
+	*link = (*link)->next;
+	pthread_mutex_unlock(&host_lock);
 	object_remove(object);
 	mem_free(object);
 }
 
-/* Find a registered range of a context that overlaps with another range. */
-static bool host_find_overlap(struct context *context, uint64_t start, size_t size,
-	struct host_range *out)
+static const struct host_range *host_overlap_locked(uint64_t start, size_t size)
 {
-	bool found = false;
-	pthread_mutex_lock(&context->lock);
-	const struct object *object = context->objects;
-	for (; object && !found; object = object->next) {
-		const struct host_range *range = (const struct host_range *)object;
-		found = object->kind == API_HOST && start < range->start + range->size
-			&& range->start < start + size;
-		if (found) {
-			*out = *range;
-		}
+	const struct host_range *range = host_ranges;
+	while (range && (start >= range->start + range->size || range->start >= start + size)) {
+		range = range->next;
 	}
-	pthread_mutex_unlock(&context->lock);
-	return found;
+	return range;
 }
 
-bool host_find(struct context *context, uint64_t address, struct memory_range *out)
+/* The range that holds an address. */
+static bool host_find_range(uint64_t address, struct host_range *out)
+{
+	pthread_mutex_lock(&host_lock);
+	const struct host_range *range = host_overlap_locked(address, 1);
+	if (range) {
+		*out = *range;
+	}
+	pthread_mutex_unlock(&host_lock);
+	return range;
+}
+
+bool host_find(uint64_t address, struct memory_range *out)
 {
 	struct host_range range;
-	if (!host_find_overlap(context, address, 1, &range)) {
+	if (!host_find_range(address, &range)) {
 		return false;
 	}
 	*out = (struct memory_range){.address = range.start, .size = range.size,
-		.kind = MEMORY_HOST, .id = (uintptr_t)range.object.handle, .owner = context};
+		.kind = MEMORY_HOST, .device = range.device, .id = (uintptr_t)range.object.handle,
+		.owner = range.object.context};
 	return true;
 }
 
@@ -71,12 +88,17 @@ static bool host_is_mapped(uint64_t start, size_t size)
 	return true;
 }
 
+static CUresult host_is_registered(const char *call)
+{
+	return api_fail(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED,
+		"%s: some of the memory is pinned or registered", call);
+}
+
 static CUresult host_check_register(const char *call, struct context *context, uint64_t start,
 	size_t size, unsigned flags)
 {
 	const unsigned known = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP
 		| CU_MEMHOSTREGISTER_READ_ONLY;
-	struct host_range other;
 	if (flags & CU_MEMHOSTREGISTER_IOMEMORY) {
 		return api_fail(CUDA_ERROR_NOT_SUPPORTED,
 			"%s: memory of devices cannot be registered", call);
@@ -85,13 +107,28 @@ static CUresult host_check_register(const char *call, struct context *context, u
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: no memory, no size, or unknown flags 0x%x", call, flags);
 	}
-	if (memory_covers(context->device->memory, start)
-	    || host_find_overlap(context, start, size, &other)) {
-		return api_fail(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED,
-			"%s: some of the memory is pinned or registered", call);
+	if (memory_covers(context->device->memory, start)) {
+		return host_is_registered(call);
 	}
 	return host_is_mapped(start, size) ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_VALUE,
 		"%s: there is no memory at some of the addresses", call);
+}
+
+/* Add a range unless it overlaps with another one. */
+static CUresult host_add(const char *call, struct context *context, struct host_range *range)
+{
+	CUresult result = CUDA_SUCCESS;
+	pthread_mutex_lock(&host_lock);
+	if (host_overlap_locked(range->start, range->size)) {
+		result = host_is_registered(call);
+	} else if (!object_add(&range->object, context, API_HOST, host_free)) {
+		result = api_no_memory(call);
+	} else {
+		range->next = host_ranges;
+		host_ranges = range;
+	}
+	pthread_mutex_unlock(&host_lock);
+	return result;
 }
 
 API(cuMemHostRegister_v2, void *memory, size_t size, unsigned int flags)
@@ -106,14 +143,16 @@ API(cuMemHostRegister_v2, void *memory, size_t size, unsigned int flags)
 		return result;
 	}
 	struct host_range *range = mem_alloc(sizeof(*range));
-	if (range) {
-		*range = (struct host_range){.start = start, .size = size, .flags = flags};
-	}
-	if (!range || !object_add(&range->object, context, API_HOST, host_free)) {
-		mem_free(range);
+	if (!range) {
 		return api_no_memory(__func__);
 	}
-	return CUDA_SUCCESS;
+	*range = (struct host_range){.start = start, .size = size, .flags = flags,
+		.device = context->device->ordinal};
+	result = host_add(__func__, context, range);
+	if (result != CUDA_SUCCESS) {
+		mem_free(range);
+	}
+	return result;
 }
 
 API(cuMemHostUnregister, void *memory)
@@ -129,7 +168,7 @@ API(cuMemHostUnregister, void *memory)
 	}
 	struct host_range range;
 	struct object *object = NULL;
-	if (host_find_overlap(context, start, 1, &range)) {
+	if (host_find_range(start, &range)) {
 		if (range.start != start) {
 			return api_fail(CUDA_ERROR_INVALID_VALUE,
 				"%s: %p is inside registered memory, not its start", __func__,
@@ -141,7 +180,7 @@ API(cuMemHostUnregister, void *memory)
 		return api_fail(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED,
 			"%s: no registered memory starts there", __func__);
 	}
-	result = context_wait(context);
+	result = context_wait(object->context);
 	host_free(object);
 	return result;
 }
@@ -155,7 +194,7 @@ API(cuMemHostGetFlags, unsigned int *out, void *memory)
 		return result;
 	}
 	struct host_range own;
-	if (host_find_overlap(context, (uintptr_t)memory, 1, &own)) {
+	if (host_find_range((uintptr_t)memory, &own)) {
 		*out = own.flags | CU_MEMHOSTREGISTER_DEVICEMAP;
 		return CUDA_SUCCESS;
 	}

@@ -11,7 +11,7 @@ static CUresult pointer_find_range(const char *call, CUdeviceptr address, CUresu
 {
 	CUresult result = api_enter(call, context);
 	if (result != CUDA_SUCCESS || memory_find((*context)->device->memory, address, range)
-	    || host_find(*context, address, range)) {
+	    || host_find(address, range)) {
 		return result;
 	}
 	char where[128];
@@ -19,8 +19,7 @@ static CUresult pointer_find_range(const char *call, CUdeviceptr address, CUresu
 	return api_fail(not_found, "%s: 0x%llx is %s", call, address, where);
 }
 
-/* Allocations belong to the device, so any thread finds them, even without a current context.
- * Registered memory belongs to a context, so it is found in the current one only. */
+/* Any thread finds allocations and registered memory, even without a current context. */
 static CUresult pointer_look_up(const char *call, CUdeviceptr address, bool *found,
 	struct memory_range *range)
 {
@@ -28,14 +27,14 @@ static CUresult pointer_look_up(const char *call, CUdeviceptr address, bool *fou
 	if (context) {
 		CUresult result = api_enter(call, &context);
 		*found = result == CUDA_SUCCESS && (memory_find(context->device->memory, address,
-			range) || host_find(context, address, range));
+			range) || host_find(address, range));
 		return result;
 	}
 	CUresult result = api_ready(call);
 	struct device_memory *memory = result == CUDA_SUCCESS ? api_retain_memory() : NULL;
 	*found = false;
 	if (memory) {
-		*found = memory_find(memory, address, range);
+		*found = memory_find(memory, address, range) || host_find(address, range);
 		api_release_memory();
 	}
 	return result != CUDA_SUCCESS || memory ? result

@@ -17,6 +17,9 @@ CUresult cuDeviceGetByPCIBusId(CUdevice *out, const char *id);
 CUresult cuDeviceGetP2PAttribute(int *out, CUdevice_P2PAttribute attribute, CUdevice from,
 	CUdevice to);
 CUresult cuDeviceGetUuid_v2(CUuuid *out, CUdevice device);
+CUresult cuMemHostGetFlags(unsigned *out, void *memory);
+CUresult cuMemHostRegister_v2(void *memory, size_t size, unsigned flags);
+CUresult cuMemHostUnregister(void *memory);
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t size, CUmemoryPool pool, CUstream stream);
 CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t size);
 CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
@@ -239,6 +242,40 @@ START_TEST(memory_of_the_host_and_managed_memory_are_everybodys)
 	}
 	check_words(managed, 7 * COUNT);
 	check_words((uintptr_t)pinned, 7 * COUNT);
+}
+END_TEST
+
+START_TEST(memory_registered_in_one_context_is_registered_in_all)
+{
+	static uint32_t words[N];
+	CUdeviceptr address;
+	CUcontext owner;
+	int ordinal = -1;
+	unsigned flags;
+	OK(cuCtxSetCurrent(contexts[2]));
+	OK(cuMemHostRegister_v2(words, sizeof(words), 0));
+	for (int i = -1; i < COUNT; i++) {
+		OK(cuCtxSetCurrent(i < 0 ? NULL : contexts[i]));
+		OK(cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+			(uintptr_t)&words[1]));
+		ck_assert_int_eq(ordinal, 2);
+		OK(cuPointerGetAttribute(&owner, CU_POINTER_ATTRIBUTE_CONTEXT,
+			(uintptr_t)words));
+		ck_assert_ptr_eq(owner, contexts[2]);
+	}
+	OK(cuCtxSetCurrent(contexts[0]));
+	OK(cuMemHostGetFlags(&flags, words));
+	OK(cuMemHostGetDevicePointer_v2(&address, words, 0));
+	OK(add_on(0, address));
+	ck_assert_uint_eq(words[N - 1], 7);
+	FAILS(HOST_MEMORY_ALREADY_REGISTERED, cuMemHostRegister_v2(&words[1], 4, 0));
+	OK(cuMemHostUnregister(words));
+	FAILS(HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(words));
+	OK(cuMemHostRegister_v2(words, sizeof(words), 0));
+	OK(cuDevicePrimaryCtxReset_v2(0));
+	OK(cuCtxSetCurrent(contexts[1]));
+	FAILS(HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(words));
+	OK(cuDevicePrimaryCtxRetain(&contexts[0], 0));
 }
 END_TEST
 
@@ -584,6 +621,7 @@ SUITE(api_devices)
 	tcase_add_tests(tc, 1, kernel_cannot_access_the_memory_of_another_device,
 		enabled_access_to_a_peer_is_of_one_direction,
 		memory_of_the_host_and_managed_memory_are_everybodys,
+		memory_registered_in_one_context_is_registered_in_all,
 		pool_gives_access_to_other_devices, copies_go_between_devices,
 		streams_wait_for_events_of_other_devices, graph_has_kernels_of_two_devices,
 		mapped_memory_is_for_those_who_were_given_access);
