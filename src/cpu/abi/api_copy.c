@@ -42,14 +42,17 @@ static bool copy_must_wait(enum call_kind kind, enum copy_place to, enum copy_pl
 		|| (from == PLACE_PAGEABLE && size > STAGE_MAX);
 }
 
+/* What must be true of a copy: work_check_own_box, or between contexts work_check_box. */
+typedef CUresult copy_check_fn(const char *call, struct context *context, const struct box *box);
+
 static CUresult copy_run(const char *call, struct context *context, const struct box *box,
-	CUstream stream, enum call_kind kind)
+	CUstream stream, enum call_kind kind, copy_check_fn *check)
 {
 	struct work work = {.kind = WORK_EMPTY};
 	enum enqueue how = ENQUEUE_ASYNC;
 	bool stage = false;
 	if (box->width > 0 && box->height > 0 && box->depth > 0) {
-		CUresult result = work_check_box(call, context, box);
+		CUresult result = check(call, context, box);
 		if (result != CUDA_SUCCESS) {
 			return result;
 		}
@@ -87,7 +90,8 @@ static CUresult copy_linear(const char *call, struct end to, struct end from, si
 	const struct box box = {.to = to, .from = from, .width = size, .height = 1, .depth = 1};
 	struct context *context;
 	CUresult result = api_enter(call, &context);
-	return result != CUDA_SUCCESS ? result : copy_run(call, context, &box, stream, kind);
+	return result != CUDA_SUCCESS ? result
+		: copy_run(call, context, &box, stream, kind, work_check_own_box);
 }
 
 API(cuMemcpy, CUdeviceptr to, CUdeviceptr from, size_t size)
@@ -149,43 +153,8 @@ API_PER_THREAD(cuMemcpyDtoDAsync_v2_ptsz, cuMemcpyDtoDAsync_v2,
 	(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream),
 	(to, from, size, stream));
 
-static CUresult copy_check_contexts(const char *call, CUcontext to, CUcontext from)
-{
-	CUresult result = api_ready(call);
-	if (result != CUDA_SUCCESS) {
-		return result;
-	}
-	return handle_get(to, API_CONTEXT) && handle_get(from, API_CONTEXT) ? CUDA_SUCCESS
-		: api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: not the handle of a live context",
-			call);
-}
-
-API(cuMemcpyPeerAsync, CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
-	CUcontext from_context, size_t size, CUstream stream)
-{
-	CUresult result = copy_check_contexts(__func__, to_context, from_context);
-	return result != CUDA_SUCCESS ? result : copy_linear(__func__, copy_device(to),
-		copy_device(from), size, stream, CALL_ASYNC);
-}
-API_PER_THREAD(cuMemcpyPeerAsync_ptsz, cuMemcpyPeerAsync,
-	(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
-	size_t size, CUstream stream),
-	(to, to_context, from, from_context, size, stream));
-
-API(cuMemcpyPeer, CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
-	size_t size)
-{
-	CUresult result = copy_check_contexts(__func__, to_context, from_context);
-	return result != CUDA_SUCCESS ? result : copy_linear(__func__, copy_device(to),
-		copy_device(from), size, NULL, CALL_SYNC);
-}
-API_PER_THREAD(cuMemcpyPeer_ptds, cuMemcpyPeer,
-	(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
-	size_t size),
-	(to, to_context, from, from_context, size));
-
 static CUresult copy_described(const char *call, const CUDA_MEMCPY3D *c, CUstream stream,
-	enum call_kind kind)
+	enum call_kind kind, copy_check_fn *check)
 {
 	struct context *context;
 	struct box box;
@@ -196,14 +165,15 @@ static CUresult copy_described(const char *call, const CUDA_MEMCPY3D *c, CUstrea
 	if (result == CUDA_SUCCESS) {
 		result = work_plan_box(call, c, &box);
 	}
-	return result != CUDA_SUCCESS ? result : copy_run(call, context, &box, stream, kind);
+	return result != CUDA_SUCCESS ? result
+		: copy_run(call, context, &box, stream, kind, check);
 }
 
 static CUresult copy_2d(const char *call, const CUDA_MEMCPY2D *c, CUstream stream,
 	enum call_kind kind)
 {
 	if (!c) {
-		return copy_described(call, NULL, stream, kind);
+		return copy_described(call, NULL, stream, kind, work_check_own_box);
 	}
 	const CUDA_MEMCPY3D copy_3d = {
 		.srcXInBytes = c->srcXInBytes, .srcY = c->srcY, .srcMemoryType = c->srcMemoryType,
@@ -214,7 +184,7 @@ static CUresult copy_2d(const char *call, const CUDA_MEMCPY2D *c, CUstream strea
 		.dstPitch = c->dstPitch,
 		.WidthInBytes = c->WidthInBytes, .Height = c->Height, .Depth = 1
 	};
-	return copy_described(call, &copy_3d, stream, kind);
+	return copy_described(call, &copy_3d, stream, kind, work_check_own_box);
 }
 
 API(cuMemcpy2D_v2, const CUDA_MEMCPY2D *description)
@@ -236,17 +206,120 @@ API_PER_THREAD(cuMemcpy2DAsync_v2_ptsz, cuMemcpy2DAsync_v2,
 
 API(cuMemcpy3D_v2, const CUDA_MEMCPY3D *description)
 {
-	return copy_described(__func__, description, NULL, CALL_SYNC);
+	return copy_described(__func__, description, NULL, CALL_SYNC, work_check_own_box);
 }
 API_PER_THREAD(cuMemcpy3D_v2_ptds, cuMemcpy3D_v2,
 	(const CUDA_MEMCPY3D *description), (description));
 
 API(cuMemcpy3DAsync_v2, const CUDA_MEMCPY3D *description, CUstream stream)
 {
-	return copy_described(__func__, description, stream, CALL_ASYNC);
+	return copy_described(__func__, description, stream, CALL_ASYNC, work_check_own_box);
 }
 API_PER_THREAD(cuMemcpy3DAsync_v2_ptsz, cuMemcpy3DAsync_v2,
 	(const CUDA_MEMCPY3D *description, CUstream stream), (description, stream));
+
+/* --- Between contexts --- */
+
+static CUresult copy_check_contexts(const char *call, CUcontext to, CUcontext from)
+{
+	CUresult result = api_ready(call);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	return handle_get(to, API_CONTEXT) && handle_get(from, API_CONTEXT) ? CUDA_SUCCESS
+		: api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: not the handle of a live context",
+			call);
+}
+
+static CUresult copy_linear_peer(const char *call, CUdeviceptr to, CUdeviceptr from, size_t size,
+	CUstream stream, enum call_kind kind)
+{
+	const struct box box = {.to = copy_device(to), .from = copy_device(from), .width = size,
+		.height = 1, .depth = 1};
+	struct context *context;
+	CUresult result = api_enter(call, &context);
+	return result != CUDA_SUCCESS ? result
+		: copy_run(call, context, &box, stream, kind, work_check_box);
+}
+
+API(cuMemcpyPeerAsync, CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+	CUcontext from_context, size_t size, CUstream stream)
+{
+	CUresult result = copy_check_contexts(__func__, to_context, from_context);
+	return result != CUDA_SUCCESS ? result
+		: copy_linear_peer(__func__, to, from, size, stream, CALL_ASYNC);
+}
+API_PER_THREAD(cuMemcpyPeerAsync_ptsz, cuMemcpyPeerAsync,
+	(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
+	size_t size, CUstream stream),
+	(to, to_context, from, from_context, size, stream));
+
+API(cuMemcpyPeer, CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
+	size_t size)
+{
+	CUresult result = copy_check_contexts(__func__, to_context, from_context);
+	return result != CUDA_SUCCESS ? result
+		: copy_linear_peer(__func__, to, from, size, NULL, CALL_SYNC);
+}
+API_PER_THREAD(cuMemcpyPeer_ptds, cuMemcpyPeer,
+	(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
+	size_t size),
+	(to, to_context, from, from_context, size));
+
+static CUresult copy_check_peers(const char *call, const CUDA_MEMCPY3D_PEER *c)
+{
+	CUresult result = api_ready(call);
+	if (result == CUDA_SUCCESS && !c) {
+		return api_null(call, "the description");
+	}
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	bool has_source = c->srcMemoryType == CU_MEMORYTYPE_ARRAY
+		|| handle_get(c->srcContext, API_CONTEXT);
+	bool has_target = c->dstMemoryType == CU_MEMORYTYPE_ARRAY
+		|| handle_get(c->dstContext, API_CONTEXT);
+	return has_source && has_target ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_CONTEXT,
+		"%s: not the handle of a live context", call);
+}
+
+static CUDA_MEMCPY3D copy_without_contexts(const CUDA_MEMCPY3D_PEER *c)
+{
+	return (CUDA_MEMCPY3D){
+		.srcXInBytes = c->srcXInBytes, .srcY = c->srcY, .srcZ = c->srcZ,
+		.srcLOD = c->srcLOD, .srcMemoryType = c->srcMemoryType, .srcHost = c->srcHost,
+		.srcDevice = c->srcDevice, .srcArray = c->srcArray, .srcPitch = c->srcPitch,
+		.srcHeight = c->srcHeight, .dstXInBytes = c->dstXInBytes, .dstY = c->dstY,
+		.dstZ = c->dstZ, .dstLOD = c->dstLOD, .dstMemoryType = c->dstMemoryType,
+		.dstHost = c->dstHost, .dstDevice = c->dstDevice, .dstArray = c->dstArray,
+		.dstPitch = c->dstPitch, .dstHeight = c->dstHeight,
+		.WidthInBytes = c->WidthInBytes, .Height = c->Height, .Depth = c->Depth
+	};
+}
+
+API(cuMemcpy3DPeer, const CUDA_MEMCPY3D_PEER *description)
+{
+	CUresult result = copy_check_peers(__func__, description);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	const CUDA_MEMCPY3D copy = copy_without_contexts(description);
+	return copy_described(__func__, &copy, NULL, CALL_SYNC, work_check_box);
+}
+API_PER_THREAD(cuMemcpy3DPeer_ptds, cuMemcpy3DPeer,
+	(const CUDA_MEMCPY3D_PEER *description), (description));
+
+API(cuMemcpy3DPeerAsync, const CUDA_MEMCPY3D_PEER *description, CUstream stream)
+{
+	CUresult result = copy_check_peers(__func__, description);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	const CUDA_MEMCPY3D copy = copy_without_contexts(description);
+	return copy_described(__func__, &copy, stream, CALL_ASYNC, work_check_box);
+}
+API_PER_THREAD(cuMemcpy3DPeerAsync_ptsz, cuMemcpy3DPeerAsync,
+	(const CUDA_MEMCPY3D_PEER *description, CUstream stream), (description, stream));
 
 /* A fill returns before it is done unless the host can see the memory. */
 static enum enqueue copy_fill_how(struct context *context, CUdeviceptr to, enum call_kind kind)
@@ -268,7 +341,7 @@ static CUresult api_fill_run(const char *call, const struct fill *fill, CUstream
 		work.kind = WORK_FILL;
 		work.fill = *fill;
 		how = copy_fill_how(context, fill->to, kind);
-		result = work_check_fill(call, context, fill);
+		result = work_check_own_fill(call, context, fill);
 	}
 	return result == CUDA_SUCCESS ? stream_enqueue(call, context, stream, &work, how, false)
 		: result;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Copies to and from CUDA arrays that have functions of their own, copies between contexts, and the
- * functions of CUDA 2 and 3.  All of them fill in the description of a present function and call
- * it.
+ * Copies to and from CUDA arrays that have functions of their own, and the functions of CUDA 2 and
+ * 3.  All of them fill in the description of a present function and call it.
  */
 #include "base/common.h"
 
@@ -129,63 +128,6 @@ API(cuMemcpyAtoA_v2, CUarray to, size_t to_offset, CUarray from, size_t from_off
 API_PER_THREAD(cuMemcpyAtoA_v2_ptds, cuMemcpyAtoA_v2,
 	(CUarray to, size_t to_offset, CUarray from, size_t from_offset, size_t size),
 	(to, to_offset, from, from_offset, size));
-
-/* --- Between contexts, which share one device --- */
-
-static CUresult copy_check_peers(const char *call, const CUDA_MEMCPY3D_PEER *c)
-{
-	CUresult result = api_ready(call);
-	if (result == CUDA_SUCCESS && !c) {
-		return api_null(call, "the description");
-	}
-	if (result != CUDA_SUCCESS) {
-		return result;
-	}
-	bool has_source = c->srcMemoryType == CU_MEMORYTYPE_ARRAY
-		|| handle_get(c->srcContext, API_CONTEXT);
-	bool has_target = c->dstMemoryType == CU_MEMORYTYPE_ARRAY
-		|| handle_get(c->dstContext, API_CONTEXT);
-	return has_source && has_target ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_CONTEXT,
-		"%s: not the handle of a live context", call);
-}
-
-static CUDA_MEMCPY3D copy_without_contexts(const CUDA_MEMCPY3D_PEER *c)
-{
-	return (CUDA_MEMCPY3D){
-		.srcXInBytes = c->srcXInBytes, .srcY = c->srcY, .srcZ = c->srcZ,
-		.srcLOD = c->srcLOD, .srcMemoryType = c->srcMemoryType, .srcHost = c->srcHost,
-		.srcDevice = c->srcDevice, .srcArray = c->srcArray, .srcPitch = c->srcPitch,
-		.srcHeight = c->srcHeight, .dstXInBytes = c->dstXInBytes, .dstY = c->dstY,
-		.dstZ = c->dstZ, .dstLOD = c->dstLOD, .dstMemoryType = c->dstMemoryType,
-		.dstHost = c->dstHost, .dstDevice = c->dstDevice, .dstArray = c->dstArray,
-		.dstPitch = c->dstPitch, .dstHeight = c->dstHeight,
-		.WidthInBytes = c->WidthInBytes, .Height = c->Height, .Depth = c->Depth
-	};
-}
-
-API(cuMemcpy3DPeer, const CUDA_MEMCPY3D_PEER *description)
-{
-	CUresult result = copy_check_peers(__func__, description);
-	if (result != CUDA_SUCCESS) {
-		return result;
-	}
-	const CUDA_MEMCPY3D copy = copy_without_contexts(description);
-	return cuMemcpy3D_v2(&copy);
-}
-API_PER_THREAD(cuMemcpy3DPeer_ptds, cuMemcpy3DPeer,
-	(const CUDA_MEMCPY3D_PEER *description), (description));
-
-API(cuMemcpy3DPeerAsync, const CUDA_MEMCPY3D_PEER *description, CUstream stream)
-{
-	CUresult result = copy_check_peers(__func__, description);
-	if (result != CUDA_SUCCESS) {
-		return result;
-	}
-	const CUDA_MEMCPY3D copy = copy_without_contexts(description);
-	return cuMemcpy3DAsync_v2(&copy, stream);
-}
-API_PER_THREAD(cuMemcpy3DPeerAsync_ptsz, cuMemcpy3DPeerAsync,
-	(const CUDA_MEMCPY3D_PEER *description, CUstream stream), (description, stream));
 
 /* --- Descriptors of CUDA 2 and 3, whose sizes have 32 bits --- */
 

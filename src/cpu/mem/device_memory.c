@@ -609,9 +609,10 @@ static bool memory_range_allows(const struct memory_range *range, unsigned devic
 		return memory_access_of(range->access, device) != 0;
 	}
 	const struct memory_access pools = {range->pool ? range->pool->access : 0};
-	return range->device == device || (peers & 1u << range->device)
-		|| range->kind == MEMORY_HOST || range->kind == MEMORY_MANAGED
-		|| memory_access_of(pools, device) != 0;
+	return range->device == device || range->kind == MEMORY_HOST
+		|| range->kind == MEMORY_MANAGED
+		|| (range->pool ? memory_access_of(pools, device) != 0
+		: (peers & 1u << range->device) != 0);
 }
 
 bool memory_allows(struct device_memory *memory, unsigned device, unsigned peers, uint64_t address,

@@ -123,8 +123,9 @@ void memory_set_sync(struct device_memory *memory, uint64_t address, bool sync_m
  * NULL. */
 bool memory_holds(struct device_memory *memory, uint64_t address, size_t size, bool for_writing,
 	struct memory_range *out);
-/* Whether a device, which has access to all memory of `peers`, a set of devices, may access all of
- * [address, address + size); true where no device has memory. */
+/* Whether a device, which has access to the memory of `peers`, a set of devices, may access all of
+ * [address, address + size); true where no device has memory.  Pools and mappings give access
+ * themselves. */
 bool memory_allows(struct device_memory *memory, unsigned device, unsigned peers, uint64_t address,
 	size_t size);
 /* For kernels: an address is to be asked about unless bit (address - base) >> shift of `mask`,

@@ -10,6 +10,7 @@
 #include "cpu/stream/work_describe.h"
 
 #include "cpu/object/cu_array.h"
+#include "cpu/object/device_list.h"
 
 /* --- Boxes and ends --- */
 
@@ -57,6 +58,30 @@ CUresult work_check_box(const char *call, struct context *context, const struct 
 		}
 	}
 	return CUDA_SUCCESS;
+}
+
+/* Memory of cuMemAlloc can be copied and filled by every device. */
+static CUresult describe_check_access(const char *call, struct context *context,
+	const struct box *box, const struct end *end)
+{
+	size_t span;
+	if (device_count() == 1 || (work_span(box, end, &span)
+	    && memory_allows(context->device->memory, context->device->ordinal, UINT32_MAX,
+			end->address, span))) {
+		return CUDA_SUCCESS;
+	}
+	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: device %u has no access to the memory at"
+		" 0x%llx", call, context->device->ordinal, (unsigned long long)end->address);
+}
+
+CUresult work_check_own_box(const char *call, struct context *context, const struct box *box)
+{
+	CUresult result = work_check_box(call, context, box);
+	if (result == CUDA_SUCCESS) {
+		result = describe_check_access(call, context, box, &box->from);
+	}
+	return result != CUDA_SUCCESS ? result
+		: describe_check_access(call, context, box, &box->to);
 }
 
 /* A box within an array: x and width in bytes. */
@@ -204,6 +229,15 @@ CUresult work_check_fill(const char *call, struct context *context, const struct
 			"%s: a pitch of %zu bytes for rows of %zu", call, fill->pitch, box.width);
 	}
 	return describe_check_range(call, context, SIDE_DEVICE, fill->to, span, true);
+}
+
+CUresult work_check_own_fill(const char *call, struct context *context, const struct fill *fill)
+{
+	const struct end end = {.side = SIDE_DEVICE, .address = fill->to, .pitch = fill->pitch};
+	const struct box box = {.width = fill->width * fill->size, .height = fill->height,
+		.depth = 1};
+	CUresult result = work_check_fill(call, context, fill);
+	return result != CUDA_SUCCESS ? result : describe_check_access(call, context, &box, &end);
 }
 
 CUresult work_describe_fill(const char *call, struct context *context, const struct fill *fill,

@@ -43,6 +43,10 @@ CUresult work_describe_values(const char *call, struct context *context,
 CUresult work_plan_box(const char *call, const CUDA_MEMCPY3D *copy, struct box *out);
 CUresult work_check_box(const char *call, struct context *context, const struct box *box);
 CUresult work_check_fill(const char *call, struct context *context, const struct fill *fill);
+/* The same, and whether the context's device has access to memory of pools and to mapped memory.
+ * A copy between two contexts needs no access. */
+CUresult work_check_own_box(const char *call, struct context *context, const struct box *box);
+CUresult work_check_own_fill(const char *call, struct context *context, const struct fill *fill);
 
 /* Attributes of launches are hints that may be ignored, or ask for features that the CPU device
  * does not have. */

@@ -22,6 +22,7 @@ CUresult cuMemHostRegister_v2(void *memory, size_t size, unsigned flags);
 CUresult cuMemHostUnregister(void *memory);
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t size, CUmemoryPool pool, CUstream stream);
 CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t size);
+CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D *copy);
 CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
 	CUcontext from_context, size_t size);
 CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc *map, size_t count);
@@ -296,6 +297,68 @@ START_TEST(pool_gives_access_to_other_devices)
 	OK(add_on(1, address));
 	check_words(address, 14);
 	FAILS(ILLEGAL_ADDRESS, add_on(2, address));
+}
+END_TEST
+
+/* Every copy and fill of device 0 that touches memory of device 1, in two directions. */
+static void check_copies(CUresult expected, CUdeviceptr theirs)
+{
+	uint32_t words[N] = {0};
+	CUdeviceptr own = alloc_on(0, 4 * N);
+	const CUDA_MEMCPY3D copy_3d = {.srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = theirs,
+		.dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = own, .WidthInBytes = 4 * N,
+		.Height = 1, .Depth = 1};
+	ck_assert_int_eq(cuMemcpy(own, theirs, 4 * N), expected);
+	ck_assert_int_eq(cuMemcpyDtoDAsync_v2(theirs, own, 4 * N, NULL), expected);
+	ck_assert_int_eq(cuMemcpyDtoH_v2(words, theirs + 4, 4), expected);
+	ck_assert_int_eq(cuMemcpyHtoD_v2(theirs, words, sizeof(words)), expected);
+	ck_assert_int_eq(cuMemcpy3D_v2(&copy_3d), expected);
+	ck_assert_int_eq(cuMemsetD32_v2(theirs, 5, N), expected);
+	OK(cuMemcpy(own, theirs, 0));
+	OK(cuMemcpyPeer(own, contexts[0], theirs, contexts[1], 4 * N));
+	check_words(own, expected == CUDA_SUCCESS ? 5 : 3);
+}
+
+START_TEST(copies_need_access_to_memory_of_pools)
+{
+	CUmemoryPool pool;
+	CUdeviceptr theirs;
+	CUmemAccessDesc desc = {{CU_MEM_LOCATION_TYPE_DEVICE, 0},
+		CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+	OK(cuDeviceGetDefaultMemPool(&pool, 1));
+	OK(cuCtxSetCurrent(contexts[1]));
+	OK(cuMemAllocFromPoolAsync(&theirs, 4 * N, pool, NULL));
+	OK(cuMemsetD32_v2(theirs, 3, N));
+	OK(cuCtxSynchronize());
+	check_copies(CUDA_ERROR_INVALID_VALUE, theirs);
+	check_log("cuMemsetD32_v2: device 0 has no access to the memory at 0x");
+	OK(cuMemPoolSetAccess(pool, &desc, 1));
+	check_copies(CUDA_SUCCESS, theirs);
+	desc.flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+	OK(cuMemPoolSetAccess(pool, &desc, 1));
+	FAILS(INVALID_VALUE, cuMemcpyDtoD_v2(theirs, theirs, 4));
+}
+END_TEST
+
+START_TEST(copies_need_access_to_mapped_memory)
+{
+	enum { SIZE = 2 << 20 };
+	const CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.location = {CU_MEM_LOCATION_TYPE_DEVICE, 1}};
+	CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, 1},
+		CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+	CUmemGenericAllocationHandle block;
+	CUdeviceptr address;
+	OK(cuMemCreate(&block, SIZE, &prop, 0));
+	OK(cuMemAddressReserve(&address, SIZE, 0, 0, 0));
+	OK(cuMemMap(address, SIZE, 0, block, 0));
+	OK(cuMemSetAccess(address, SIZE, &access, 1));
+	OK(cuCtxSetCurrent(contexts[1]));
+	OK(cuMemsetD32_v2(address, 3, N));
+	check_copies(CUDA_ERROR_INVALID_VALUE, address);
+	access.location.id = 0;
+	OK(cuMemSetAccess(address, SIZE, &access, 1));
+	check_copies(CUDA_SUCCESS, address);
 }
 END_TEST
 
@@ -623,6 +686,7 @@ SUITE(api_devices)
 		memory_of_the_host_and_managed_memory_are_everybodys,
 		memory_registered_in_one_context_is_registered_in_all,
 		pool_gives_access_to_other_devices, copies_go_between_devices,
+		copies_need_access_to_memory_of_pools, copies_need_access_to_mapped_memory,
 		streams_wait_for_events_of_other_devices, graph_has_kernels_of_two_devices,
 		mapped_memory_is_for_those_who_were_given_access);
 	tcase_add_loop_test(tc, context_waits_for_its_kernels_in_graphs_of_others, 0, 2);
