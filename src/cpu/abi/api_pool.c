@@ -239,13 +239,14 @@ API(cuMemPoolCreate, CUmemoryPool *out, const CUmemPoolProps *props)
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: pools of the host's memory have no handles", __func__);
 	}
-	if (props->handleTypes != CU_MEM_HANDLE_TYPE_NONE && (place != POOL_DEVICE
-	    || props->handleTypes != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)) {
+	if (props->handleTypes != CU_MEM_HANDLE_TYPE_NONE && ((place != POOL_DEVICE
+	    && place != POOL_HOST_NUMA) || props->handleTypes != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)) {
 		return api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: pools have no handles of types 0x%x",
 			__func__, (unsigned)props->handleTypes);
 	}
 	struct cu_mempool *pool = props->handleTypes == CU_MEM_HANDLE_TYPE_NONE
-		? mempool_create(props->handleTypes, -1) : mempool_create_shared();
+		? mempool_create(props->handleTypes, -1)
+		: mempool_create_shared(place, props->location.id);
 	if (!pool) {
 		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: no memory or no more file"
 			" descriptors", __func__);

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "cpu/object/cu_mempool.h"
+#include "cpu/object/device_list.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -42,11 +43,28 @@ API(cuMemPoolExportToShareableHandle, void *out, CUmemoryPool handle,
 	return CUDA_SUCCESS;
 }
 
+/* Where the memory of a pool is, in this process: it may see other devices.  False if it does not
+ * see the pool's. */
+static bool pool_find_place(const struct mempool_head *head, enum mempool_place *place, int *id)
+{
+	*place = (enum mempool_place)head->place;
+	*id = (int)head->where;
+	if (!mempool_is_devices(*place)) {
+		return *place == POOL_HOST_NUMA;
+	}
+	for (*id = 0; *id < device_count() && device_number(*id) != head->where; ) {
+		++*id;
+	}
+	return *place == POOL_DEVICE && *id < device_count();
+}
+
 API(cuMemPoolImportFromShareableHandle, CUmemoryPool *out, void *os_handle,
 	CUmemAllocationHandleType type, unsigned long long flags)
 {
 	const struct share_token none = {{0}};
-	struct share_token token;
+	struct mempool_head head;
+	enum mempool_place place;
+	int id;
 	CUresult result = api_need(api_ready(__func__), __func__, out);
 	if (result != CUDA_SUCCESS) {
 		return result;
@@ -57,10 +75,14 @@ API(cuMemPoolImportFromShareableHandle, CUmemoryPool *out, void *os_handle,
 			(int)type);
 	}
 	int file = (uintptr_t)os_handle <= INT_MAX ? (int)(uintptr_t)os_handle : -1;
-	if (!share_is_file(file) || pread(file, &token, sizeof(token), 0) != sizeof(token)
-	    || share_same(&token, &none)) {
+	if (!share_is_file(file) || pread(file, &head, sizeof(head), 0) != sizeof(head)
+	    || share_same(&head.token, &none)) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %p is not an exported pool",
 			__func__, os_handle);
+	}
+	if (!pool_find_place(&head, &place, &id)) {
+		return api_fail(CUDA_ERROR_INVALID_DEVICE, "%s: this process does not see the "
+			"device of the pool", __func__);
 	}
 	file = fcntl(file, F_DUPFD_CLOEXEC, 0);
 	struct cu_mempool *pool = file >= 0 ? mempool_create(type, file) : NULL;
@@ -68,8 +90,9 @@ API(cuMemPoolImportFromShareableHandle, CUmemoryPool *out, void *os_handle,
 		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: no memory or no more file"
 			" descriptors", __func__);
 	}
+	mempool_set_up(pool, place, id);
 	pool->is_imported = true;
-	pool->token = token;
+	pool->token = head.token;
 	*out = pool->handle;
 	return CUDA_SUCCESS;
 }
@@ -154,8 +177,8 @@ API(cuMemPoolImportPointer, CUdeviceptr *out, CUmemoryPool pool_handle,
 	}
 	*share = (struct share){.kind = SHARE_FOREIGN, .file = pool->file,
 		.offset = handle.offset, .token = handle.token, .opens = 1};
-	const struct memory_range wish = {.size = handle.size, .kind = MEMORY_DEVICE,
-		.owner = context, .pool = &pool->account, .flags = (unsigned)pool->handle_type,
+	const struct memory_range wish = {.size = handle.size, .kind = mempool_kind(pool->place),
+		.device = pool->device, .owner = context, .pool = &pool->account, .flags = (unsigned)pool->handle_type,
 		.share = share};
 	result = api_allocate(__func__, out, &wish);
 	if (result != CUDA_SUCCESS) {

@@ -120,21 +120,24 @@ void mempool_free(struct cu_mempool *pool)
 	mem_free(pool);
 }
 
-struct cu_mempool *mempool_create_shared(void)
+struct cu_mempool *mempool_create_shared(enum mempool_place place, int id)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	struct share_token token;
+	struct mempool_head head = {.place = place,
+		.where = mempool_is_devices(place) ? device_number(id) : (unsigned)id};
 	int file = share_create(page);
 	if (file < 0) {
 		return NULL;
 	}
-	if (!share_draw(&token) || !share_sign(file, 0, &token)) {
+	if (!share_draw(&head.token)
+	    || pwrite(file, &head, sizeof(head), 0) != (ssize_t)sizeof(head)) {
 		close(file);
 		return NULL;
 	}
 	struct cu_mempool *pool = mempool_create(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, file);
 	if (pool) {
-		pool->token = token;
+		mempool_set_up(pool, place, id);
+		pool->token = head.token;
 		atomic_init(&pool->end, page);
 	}
 	return pool;

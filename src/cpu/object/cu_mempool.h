@@ -52,8 +52,14 @@ struct cu_mempool *mempool_create(CUmemAllocationHandleType type, int file);
 void mempool_set_up(struct cu_mempool *pool, enum mempool_place place, int id);
 /* Its handle is gone, and none of its memory is in use. */
 void mempool_free(struct cu_mempool *pool);
+/* What the file of a pool begins with, for the processes that import it. */
+struct mempool_head {
+	struct share_token token;
+	uint32_t place;
+	uint32_t where;             /* the device_number of the pool's device, or the node */
+};
 /* With a file, to be exported; NULL when memory or files run out. */
-struct cu_mempool *mempool_create_shared(void);
+struct cu_mempool *mempool_create_shared(enum mempool_place place, int id);
 /* The next part of a pool's file; NULL when memory runs out. */
 struct share *mempool_extend(struct device_memory *memory, struct cu_mempool *pool, size_t size);
 CUresult mempool_find(const char *call, CUmemoryPool handle, struct cu_mempool **out);

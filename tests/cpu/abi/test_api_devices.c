@@ -26,6 +26,13 @@ CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D *copy);
 CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
 	CUcontext from_context, size_t size);
 CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc *map, size_t count);
+CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props);
+CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData *out, CUdeviceptr address);
+CUresult cuMemPoolExportToShareableHandle(void *out, CUmemoryPool handle,
+	CUmemAllocationHandleType type, unsigned long long flags);
+CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *out, void *os_handle,
+	CUmemAllocationHandleType type, unsigned long long flags);
+CUresult cuMemPoolImportPointer(CUdeviceptr *out, CUmemoryPool pool, CUmemPoolPtrExportData *data);
 CUresult cuMemPoolGetAccess(CUmemAccess_flags *out, CUmemoryPool handle, CUmemLocation *location);
 
 enum { COUNT = 3, N = 100 };
@@ -378,6 +385,46 @@ START_TEST(pools_are_the_devices_own)
 }
 END_TEST
 
+static const struct {
+	CUmemLocation location;
+	int ordinal;
+	CUmemorytype type;
+} exporters[] = {
+	{{CU_MEM_LOCATION_TYPE_DEVICE, 1}, 1, CU_MEMORYTYPE_DEVICE},
+	{{CU_MEM_LOCATION_TYPE_DEVICE, 0}, 0, CU_MEMORYTYPE_DEVICE},
+	{{CU_MEM_LOCATION_TYPE_HOST_NUMA, 0}, 0, CU_MEMORYTYPE_HOST},
+};
+
+START_TEST(imported_pool_is_where_the_exported_one_is)
+{
+	const CUmemAllocationHandleType file_type = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+	const CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.handleTypes = file_type, .location = exporters[_i].location};
+	CUmemPoolPtrExportData data;
+	CUmemoryPool pool, imported;
+	CUdeviceptr first, second;
+	int file, ordinal;
+	unsigned type;
+	OK(cuCtxSetCurrent(contexts[exporters[_i].ordinal]));
+	OK(cuMemPoolCreate(&pool, &props));
+	OK(cuMemAllocFromPoolAsync(&first, 4 * N, pool, NULL));
+	OK(cuMemsetD32_v2(first, 3, N));
+	OK(cuMemPoolExportToShareableHandle(&file, pool, file_type, 0));
+	OK(cuMemPoolExportPointer(&data, first));
+	OK(cuCtxSetCurrent(contexts[2]));
+	OK(cuMemPoolImportFromShareableHandle(&imported, (void *)(uintptr_t)(unsigned)file,
+		file_type, 0));
+	OK(cuMemPoolImportPointer(&second, imported, &data));
+	OK(cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, second));
+	ck_assert_int_eq(ordinal, exporters[_i].ordinal);
+	OK(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, second));
+	ck_assert_uint_eq(type, exporters[_i].type);
+	OK(add_on(exporters[_i].ordinal, second));
+	check_words(first, 10);
+	ck_assert_int_eq(close(file), 0);
+}
+END_TEST
+
 START_TEST(copies_go_between_devices)
 {
 	CUdeviceptr first = alloc_on(0, 4 * N), second = alloc_on(1, 4 * N);
@@ -692,6 +739,8 @@ SUITE(api_devices)
 	tcase_add_loop_test(tc, context_waits_for_its_kernels_in_graphs_of_others, 0, 2);
 	tcase_add_loop_test(tc, textures_and_surfaces_of_another_device_need_access, 0, 2);
 	tcase_add_loop_test(tc, message_names_the_first_thread_that_goes_abroad, 0, 3);
+	tcase_add_loop_test(tc, imported_pool_is_where_the_exported_one_is, 0,
+		(int)countof(exporters));
 	tc = add_case(suite, "visible", NULL, NULL);
 	tcase_add_loop_test(tc, visible_devices_are_a_choice, 0, (int)countof(visible));
 	tcase_add_test(tc, one_device_is_seen_whatever_is_visible);
