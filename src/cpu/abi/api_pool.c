@@ -71,6 +71,9 @@ static void pool_sweep(void)
 			link = &pool->next;
 		} else {
 			*link = pool->next;
+			if (pool->is_imported) {
+				api_release_memory();
+			}
 			mempool_free(pool);
 		}
 	}
@@ -222,6 +225,13 @@ API_PER_THREAD(cuMemFreeAsync_ptsz, cuMemFreeAsync,
 
 /* --- Pools --- */
 
+static bool pool_may_share(enum mempool_place place, CUmemAllocationHandleType types)
+{
+	return types == CU_MEM_HANDLE_TYPE_NONE
+		|| (types == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+		&& (place == POOL_DEVICE || place == POOL_HOST_NUMA));
+}
+
 API(cuMemPoolCreate, CUmemoryPool *out, const CUmemPoolProps *props)
 {
 	CUresult result = api_need(api_ready(__func__), __func__, out);
@@ -239,9 +249,9 @@ API(cuMemPoolCreate, CUmemoryPool *out, const CUmemPoolProps *props)
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: pools of the host's memory have no handles", __func__);
 	}
-	if (props->handleTypes != CU_MEM_HANDLE_TYPE_NONE && ((place != POOL_DEVICE
-	    && place != POOL_HOST_NUMA) || props->handleTypes != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)) {
-		return api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: pools have no handles of types 0x%x",
+	if (!pool_may_share(place, props->handleTypes)) {
+		return api_fail(CUDA_ERROR_NOT_SUPPORTED,
+			"%s: such a pool has no handles of types 0x%x",
 			__func__, (unsigned)props->handleTypes);
 	}
 	struct cu_mempool *pool = props->handleTypes == CU_MEM_HANDLE_TYPE_NONE

@@ -86,6 +86,11 @@ API(cuMemPoolImportFromShareableHandle, CUmemoryPool *out, void *os_handle,
 	}
 	file = fcntl(file, F_DUPFD_CLOEXEC, 0);
 	struct cu_mempool *pool = file >= 0 ? mempool_create(type, file) : NULL;
+	if (pool && !api_retain_memory()) {
+		handle_release(pool->handle);
+		mempool_free(pool);
+		pool = NULL;
+	}
 	if (!pool) {
 		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: no memory or no more file"
 			" descriptors", __func__);
@@ -150,39 +155,52 @@ static bool pool_has_exported(const struct device_memory *memory, const struct c
 			+ memory_span(memory, handle->size), &handle->token);
 }
 
+static CUresult pool_import_pointer(const char *call, CUdeviceptr *out, struct cu_mempool *pool,
+	const struct share_handle *handle, struct device_memory *memory)
+{
+	if (!pool->is_imported || !pool_has_exported(memory, pool, handle)) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the pool was not imported, or the "
+			"pointer was not exported from it or is gone", call);
+	}
+	struct share *share = mem_zalloc(1, sizeof(*share));
+	if (!share) {
+		return api_no_memory(call);
+	}
+	*share = (struct share){.kind = SHARE_FOREIGN, .file = pool->file,
+		.offset = handle->offset, .token = handle->token, .opens = 1};
+	const struct memory_range wish = {.size = handle->size, .kind = mempool_kind(pool->place),
+		.device = pool->device, .owner = api_current(), .pool = &pool->account,
+		.flags = (unsigned)pool->handle_type, .share = share};
+	*out = memory_alloc(memory, &wish);
+	if (*out == 0) {
+		mem_free(share);
+		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: no room for %zu bytes", call,
+			wish.size);
+	}
+	return CUDA_SUCCESS;
+}
+
+/* This needs no current context: the pool keeps the memory. */
 API(cuMemPoolImportPointer, CUdeviceptr *out, CUmemoryPool pool_handle,
 	CUmemPoolPtrExportData *data)
 {
-	struct context *context;
+	struct context *context = api_current();
 	struct cu_mempool *pool;
 	struct share_handle handle;
-	CUresult result = api_need(api_enter(__func__, &context), __func__, out);
+	CUresult result = api_need(context ? api_enter(__func__, &context) : api_ready(__func__),
+		__func__, out);
 	if (result == CUDA_SUCCESS) {
 		result = mempool_find(__func__, pool_handle, &pool);
 	}
 	if (result == CUDA_SUCCESS && !data) {
 		return api_null(__func__, "the exported pointer");
 	}
-	if (result != CUDA_SUCCESS) {
-		return result;
+	struct device_memory *memory = result == CUDA_SUCCESS ? api_retain_memory() : NULL;
+	if (!memory) {
+		return result != CUDA_SUCCESS ? result : api_no_memory(__func__);
 	}
 	memcpy(&handle, data, sizeof(handle));
-	if (!pool->is_imported || !pool_has_exported(context->device->memory, pool, &handle)) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the pool was not imported, or the "
-			"pointer was not exported from it or is gone", __func__);
-	}
-	struct share *share = mem_zalloc(1, sizeof(*share));
-	if (!share) {
-		return api_no_memory(__func__);
-	}
-	*share = (struct share){.kind = SHARE_FOREIGN, .file = pool->file,
-		.offset = handle.offset, .token = handle.token, .opens = 1};
-	const struct memory_range wish = {.size = handle.size, .kind = mempool_kind(pool->place),
-		.device = pool->device, .owner = context, .pool = &pool->account, .flags = (unsigned)pool->handle_type,
-		.share = share};
-	result = api_allocate(__func__, out, &wish);
-	if (result != CUDA_SUCCESS) {
-		mem_free(share);
-	}
+	result = pool_import_pointer(__func__, out, pool, &handle, memory);
+	api_release_memory();
 	return result;
 }

@@ -32,7 +32,7 @@ struct cu_mempool {
 	int node;                   /* of the host, if that is its place */
 	unsigned device;            /* that counts its memory, if that is its place */
 	CUmemAllocationHandleType handle_type;
-	bool is_imported;
+	bool is_imported;           /* it keeps the devices' memory, without a context too */
 	int file;                   /* if it has a type of handles */
 	atomic_ullong end;          /* of the file, for what is to come */
 	struct share_token token;   /* it is signed with this, at 0 */
