@@ -7,6 +7,7 @@
 #undef error_set /* of the analyzer */
 #undef error_os
 #undef error_foreign
+#undef error_retell
 
 #include "base/alloc.h"
 #include "base/place.h"
