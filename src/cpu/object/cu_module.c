@@ -271,7 +271,7 @@ CUresult cu_module_create(const char *call, struct context *context, const char 
 	}
 	pthread_mutex_init(&module->lock, NULL);
 	module->object.context = context;
-	module->max_registers = options ? options->max_registers : 0;
+	module->max_registers = options->max_registers;
 	bool ok = module_read(module, text, size, &diag)
 		&& (!context || module_create_vars(module, context, options, &diag));
 	if (ok && context && !object_add(&module->object, context, API_MODULE,

@@ -243,8 +243,8 @@ static CUDA_MEMCPY3D copy_3d_describe(const struct box_side *to, const struct bo
 		{CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_DEVICE},
 		{CU_MEMORYTYPE_ARRAY, CU_MEMORYTYPE_ARRAY}};
 	return (CUDA_MEMCPY3D){
-		/* copy_3d_check has set both.  NOLINTNEXTLINE(clang-analyzer-core.NullDereference)
-		 * */
+		/* copy_3d_check has set both. */
+		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
 		.srcXInBytes = (size_t)from->in->x, .srcY = (size_t)from->in->y,
 		.srcZ = (size_t)from->in->z,
 		.srcMemoryType = types[!!from->in->texels][!!from->memory],
