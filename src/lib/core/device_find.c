@@ -131,7 +131,7 @@ struct device_search {
 static void device_search_driver(struct device_search *search, struct drv *drv)
 {
 	for (int i = 0; i < drv->device_count; i++) {
-		char name[64];
+		char name[64] = "";
 		device_ask_id(name, sizeof(name), drv, i, search->id->is_uuid);
 		if (device_id_fits(search->id, name)) {
 			search->drv = drv;
