@@ -417,7 +417,12 @@ kz_status launch_read_options(struct launch *launch, const kz_launch_options *op
 		return struct_refuse("kz_launch_options", options->size, sizeof(*options), err);
 	}
 	launch->shared_size = options->shared_size;
-	kz_status st = launch_read_attributes(launch, options, err);
+	const int32_t *cluster = options->cluster;
+	kz_status st = KZ_OK;
+	if (unlikely(options->cooperative | options->programmatic | cluster[0] | cluster[1]
+			| cluster[2])) {
+		st = launch_read_attributes(launch, options, err);
+	}
 	return st ? st : stream_pick(&launch->stream, launch->dev, options->stream, err);
 }
 
