@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "cpu/support/both_shapes.h"
+#include "support/generators.h"
 #include "support/suite.h"
 
 #include <kudzu/random.h>
@@ -15,7 +16,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MANY = 3 * 8 * 1024 + 5, BITS = 160 };
+enum { MANY = 3 * 8 * 1024 + 5 };
 
 static kz_random *rng;
 
@@ -54,128 +55,56 @@ static void draw_words(uint32_t *words, int64_t count)
 	kz_array_release(x);
 }
 
-/* XORWOW: column i of a matrix is what bit i of the state becomes. */
-
-struct xorwow {
-	uint32_t v[5];
-};
-
-static struct xorwow xorwow_step(struct xorwow s)
+/* 4 offset + 2^67 stream steps, then count words. */
+static void xorwow_words(uint32_t *words, int64_t count, uint64_t seed, uint64_t offset,
+	uint32_t stream)
 {
-	uint32_t t = s.v[0] ^ s.v[0] >> 2;
-	memmove(s.v, s.v + 1, 4 * sizeof(*s.v));
-	s.v[4] = s.v[3] ^ s.v[3] << 4 ^ t ^ t << 1;
-	return s;
-}
-
-static struct xorwow xorwow_apply(const struct xorwow m[BITS], struct xorwow s)
-{
-	struct xorwow out = {{0}};
-	for (int i = 0; i < BITS; i++) {
-		for (int k = 0; s.v[i / 32] >> i % 32 & 1 && k < 5; k++) {
-			out.v[k] ^= m[i].v[k];
-		}
-	}
-	return out;
-}
-
-/* 4 offset + 2^67 stream steps. */
-static struct xorwow xorwow_skip(struct xorwow s, uint64_t offset, uint32_t stream)
-{
-	struct xorwow m[BITS];
-	for (int i = 0; i < BITS; i++) {
-		struct xorwow unit = {{0}};
-		unit.v[i / 32] = 1u << i % 32;
-		m[i] = xorwow_step(unit);
-	}
+	struct xorwow m[XORWOW_BITS];
+	uint32_t d;
+	struct xorwow s = xorwow_seed(seed, &d);
+	xorwow_matrix(m);
 	for (int bit = 0; bit < 67 + 32; bit++) {
 		const uint64_t steps = bit < 67 ? offset : stream;
 		const int at = bit < 67 ? bit - 2 : bit - 67;
 		if (at >= 0 && at < 64 && steps >> at & 1) {
 			s = xorwow_apply(m, s);
 		}
-		struct xorwow old[BITS];
-		memcpy(old, m, sizeof(old));
-		for (int i = 0; i < BITS; i++) {
-			m[i] = xorwow_apply(old, old[i]);
-		}
+		xorwow_square(m);
 	}
-	return s;
-}
-
-static void xorwow_words(uint32_t *words, int64_t count, uint64_t seed, uint64_t offset,
-	uint32_t stream)
-{
-	uint32_t t0 = 1099087573 * ((uint32_t)seed ^ 0xaad26b49);
-	uint32_t t1 = 2591861531 * ((uint32_t)(seed >> 32) ^ 0xf7dcefdd);
-	uint32_t d = 6615241 + t1 + t0 + 362437 * 4 * (uint32_t)offset;
-	struct xorwow s = {{123456789 + t0, 362436069 ^ t0, 521288629 + t1, 88675123 ^ t1,
-		5783321 + t0}};
-	s = xorwow_skip(s, offset, stream);
+	d += 362437 * 4 * (uint32_t)offset;
 	for (int64_t i = 0; i < count; i++) {
 		s = xorwow_step(s);
 		words[i] = s.v[4] + (d += 362437);
 	}
 }
 
-/* MRG32k3a in the form of the paper's equations. */
-
-struct mrg {
-	uint64_t x[3], y[3]; /* the oldest first */
-};
-
-enum { M1_BELOW = 209, M2_BELOW = 22853 };
-static const uint64_t m1 = ((uint64_t)1 << 32) - M1_BELOW, m2 = ((uint64_t)1 << 32) - M2_BELOW;
-
-static uint32_t mrg_next(struct mrg *s)
+/* MRG32k3a in the form of the paper's equations; s has the oldest words first. */
+static uint32_t mrg_next(uint64_t s[2][3])
 {
-	const uint64_t x = (1403580 * s->x[1] + 810728 * (m1 - s->x[0])) % m1;
-	const uint64_t y = (527612 * s->y[2] + 1370589 * (m2 - s->y[0])) % m2;
-	*s = (struct mrg){{s->x[1], s->x[2], x}, {s->y[1], s->y[2], y}};
+	const uint64_t m1 = mrg_moduli[0], m2 = mrg_moduli[1];
+	const uint64_t x = (1403580 * s[0][1] + 810728 * (m1 - s[0][0])) % m1;
+	const uint64_t y = (527612 * s[1][2] + 1370589 * (m2 - s[1][0])) % m2;
+	const uint64_t next[2][3] = {{s[0][1], s[0][2], x}, {s[1][1], s[1][2], y}};
+	memcpy(s, next, sizeof(next));
 	return (uint32_t)(x > y ? x - y : x + m1 - y);
 }
 
-static void mrg_square(uint64_t m[3][3], uint64_t modulus)
-{
-	uint64_t out[3][3] = {{0}};
-	for (int i = 0; i < 27; i++) {
-		const int r = i / 9, c = i / 3 % 3, k = i % 3;
-		out[r][c] = (out[r][c] + m[r][k] * m[k][c] % modulus) % modulus;
-	}
-	memcpy(m, out, sizeof(out));
-}
-
-static void mrg_apply(uint64_t m[3][3], uint64_t s[3], uint64_t modulus)
-{
-	uint64_t out[3] = {0};
-	for (int i = 0; i < 9; i++) {
-		out[i / 3] = (out[i / 3] + m[i / 3][i % 3] * s[i % 3] % modulus) % modulus;
-	}
-	memcpy(s, out, sizeof(out));
-}
-
+/* 4 offset + 2^76 stream steps, then count words. */
 static void mrg_words(uint32_t *words, int64_t count, uint64_t seed, uint64_t offset,
 	uint32_t stream)
 {
-	const uint64_t a = (uint32_t)seed ^ 0x55555555, b = (uint32_t)(seed >> 32) ^ 0xaaaaaaaa;
-	uint64_t x[3][3] = {{0, 1, 0}, {0, 0, 1}, {m1 - 810728, 1403580, 0}};
-	uint64_t y[3][3] = {{0, 1, 0}, {0, 0, 1}, {m2 - 1370589, 0, 527612}};
-	struct mrg s = {{12345, 12345, 12345}, {12345, 12345, 12345}};
-	for (int k = 0; seed && k < 3; k++) {
-		s.x[k] = (k == 1 ? b : a) * 12345 % m1;
-		s.y[k] = (k == 1 ? a : b) * 12345 % m2;
-	}
+	uint64_t m[2][3][3], s[2][3];
+	mrg_seed(s, seed);
+	mrg_matrices(m);
 	for (int bit = 0; bit < 76 + 32; bit++) {
 		const int at = bit < 76 ? bit - 2 : bit - 76;
 		if (at >= 0 && at < 64 && (bit < 76 ? offset : stream) >> at & 1) {
-			mrg_apply(x, s.x, m1);
-			mrg_apply(y, s.y, m2);
+			mrg_apply(m, s);
 		}
-		mrg_square(x, m1);
-		mrg_square(y, m2);
+		mrg_square(m);
 	}
 	for (int64_t i = 0; i < count; i++) {
-		words[i] = mrg_next(&s);
+		words[i] = mrg_next(s);
 	}
 }
 
