@@ -29,13 +29,14 @@ static const char *info_mode_name(int32_t mode)
 	}
 }
 
-static void info_print_uuid(const uint8_t *uuid)
+/* "6b75647a-752d-..." */
+static void info_write_uuid(char text[37], const uint8_t uuid[16])
 {
-	printf("  uuid                ");
+	int length = 0;
 	for (int i = 0; i < 16; i++) {
-		printf("%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
+		length += snprintf(text + length, 37 - (size_t)length, "%s%02x",
+			i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
 	}
-	putchar('\n');
 }
 
 /* The name of the next device: the GPUs, then the CPU devices, but for those that stand for GPUs.
@@ -112,6 +113,7 @@ static kz_status info_print_device(const char *name, kz_error *err)
 {
 	kz_device *dev = NULL;
 	kz_device_info info = KZ_DEVICE_INFO_INIT;
+	char uuid[37];
 	int64_t unused = 0, total = 0;
 	kz_status st;
 	if ((st = kz_device_open(&dev, name, err)) || (st = kz_device_describe(dev, &info, err))
@@ -126,10 +128,11 @@ static kz_status info_print_device(const char *name, kz_error *err)
 	printf("  memory              %" PRId64 " bytes\n", info.total_memory);
 	printf("  memory in use       %" PRId64 " bytes\n", total - unused);
 	printf("  pci bus id          %s\n", *info.pci_bus_id ? info.pci_bus_id : "none");
-	info_print_uuid(info.uuid);
+	info_write_uuid(uuid, info.uuid);
+	printf("  uuid                %s\n", uuid);
 	printf("  compute mode        %s\n", info_mode_name(info.compute_mode));
 	if (!(st = info_print_peers(dev, err))) {
-		nvml_print(info.uuid);
+		nvml_print(uuid);
 		st = info_print_attributes(dev, err);
 	}
 out:

@@ -12,6 +12,7 @@
 
 #include <dlfcn.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -78,18 +79,13 @@ static bool nvml_open(void)
 }
 
 /* A part of a GPU (MIG) has a UUID of its own. */
-static void *nvml_find_device(const uint8_t uuid[16])
+static void *nvml_find_device(const char *uuid)
 {
 	static const char *const kinds[] = {"GPU", "MIG"};
 	void *device = NULL;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds) && !device; i++) {
 		char text[48];
-		int length = snprintf(text, sizeof(text), "%s", kinds[i]);
-		for (int at = 0; at < 16; at++) {
-			bool dash = at == 0 || at == 4 || at == 6 || at == 8 || at == 10;
-			length += snprintf(text + length, sizeof(text) - (size_t)length, "%s%02x",
-				dash ? "-" : "", uuid[at]);
-		}
+		snprintf(text, sizeof(text), "%s-%s", kinds[i], uuid);
 		if (nvml.find(text, &device) != NVML_SUCCESS) {
 			device = NULL;
 		}
@@ -184,7 +180,7 @@ static void nvml_print_processes(void *device)
 	}
 }
 
-void nvml_print(const uint8_t uuid[16])
+void nvml_print(const char *uuid)
 {
 	char release[96];
 	void *device = nvml_open() ? nvml_find_device(uuid) : NULL;
