@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the driver knows of an address, whoever allocated the memory there. */
+/* What the driver knows about an address, also where the library did not allocate the memory. */
 #include "base/common.h"
 
 #include "lib/core/memory.h"
