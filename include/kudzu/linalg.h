@@ -7,7 +7,7 @@
  * from parts of others.  solve.h has equations, factorizations, eigenvalues and norms.
  *
  *	kz_array *c = NULL, *d = NULL, *upper = NULL;
- *	if (kz_matmul(&c, a, b, NULL, &err)
+ *	if (kz_matmul_op(&c, a, KZ_MATRIX_TRANSPOSED, b, KZ_MATRIX_AS_IS, NULL, &err)    (a' b)
  *	    || kz_gemm(c, KZ_ARG(2), a, KZ_MATRIX_TRANSPOSED, b, KZ_MATRIX_AS_IS, KZ_ARG(1), NULL,
  *		    &err)                                 (c = 2 a' b + c)
  *	    || kz_einsum(&d, "ij,jk->ki", KZ_ARRAYS(a, b), NULL, &err)
@@ -80,12 +80,30 @@ extern "C" {
 KZ_API KZ_NODISCARD kz_status kz_matmul(kz_array **out, kz_array *a, kz_array *b,
 	const kz_op_options *options, kz_error *err);
 
-/** What kz_gemm makes of an operand first.  The numbers never change. */
+/** What is made of an operand before it is multiplied.  The numbers never change. */
 typedef enum kz_matrix_op {
 	KZ_MATRIX_AS_IS = 0,
 	KZ_MATRIX_TRANSPOSED = 1,
 	KZ_MATRIX_ADJOINT = 2      /**< transposed, and conjugated if it is complex */
 } kz_matrix_op;
+
+/**
+ * Multiply matrices that are transposed first: numpy's a.mT @ b in one call.  As kz_matmul.
+ *
+ *	kz_matmul_op(&c, a, KZ_MATRIX_TRANSPOSED, b, KZ_MATRIX_AS_IS, NULL, &err)    (c = a' b)
+ *
+ * A transposed operand is read where it lies, without a copy.  The adjoint of a complex one is
+ * copied.  A 1-d operand stays a row or a column; its adjoint is conjugated.
+ *
+ * @param a (..., m, k), or (..., k, m) if op_a turns it.
+ * @param op_a what is made of each matrix of `a` first.
+ * @param b (..., k, n), or (..., n, k) if op_b turns it.  It may be `a`.
+ * @return as kz_matmul; KZ_INVALID also for an unknown op.
+ * Ownership: release the result with kz_array_release.
+ * Async: returns before the work is done.
+ */
+KZ_API KZ_NODISCARD kz_status kz_matmul_op(kz_array **out, kz_array *a, kz_matrix_op op_a,
+	kz_array *b, kz_matrix_op op_b, const kz_op_options *options, kz_error *err);
 
 /**
  * Multiply matrices and add to an array: c = alpha op(a) op(b) + beta c.

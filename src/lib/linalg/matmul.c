@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Products of matrices: kz_matmul and kz_gemm.
+ * Products of matrices: kz_matmul, kz_matmul_op and kz_gemm.
  *
  * The operands become one type (float32 for halves, int32 for bool).  A library multiplies floats
  * and complex numbers; our own kernel the rest, and everything where there is no library.  The
@@ -323,9 +323,12 @@ static kz_status matmul_find_shape(kz_shape *out, struct product *p, kz_array *a
 	matmul_read(&p->a, a, true);
 	matmul_read(&p->b, b, false);
 	if (p->a.columns != p->b.rows) {
-		return error_set(err, KZ_INVALID, "matmul: shapes %s and %s do not fit: %lld "
-			"columns against %lld rows", shape_text(&a->shape).text,
-			shape_text(&b->shape).text, (long long)p->a.columns, (long long)p->b.rows);
+		return error_set(err, KZ_INVALID, p->is_turned
+			? "matmul: op(a) of shape %s and op(b) of shape %s do not fit: %lld columns "
+			  "against %lld rows"
+			: "matmul: shapes %s and %s do not fit: %lld columns against %lld rows",
+			shape_text(&a->shape).text, shape_text(&b->shape).text,
+			(long long)p->a.columns, (long long)p->b.rows);
 	}
 	kz_shape batches[2] = {a->shape, b->shape};
 	for (int i = 0; i < 2; i++) {
@@ -385,23 +388,22 @@ static bool matmul_goes_into(const struct kz_array *into, const kz_shape *shape,
 		&& !overlap_arrays(into, b);
 }
 
-kz_status kz_matmul(kz_array **out, kz_array *a, kz_array *b, const kz_op_options *options,
-	kz_error *err)
+/* The product of two operands as they are; is_turned: not as the caller gave them. */
+static kz_status matmul_new(kz_array **out, kz_array *a, kz_array *b,
+	const kz_op_options *options, bool is_turned, kz_error *err)
 {
-	error_scope(err);
-	struct product p = {.alpha = {1, 0}};
+	struct product p = {.alpha = {1, 0}, .is_turned = is_turned};
 	struct elementwise how = {.into = NULL};
 	kz_dtype dtype, wanted = 0;
 	kz_shape shape = {0, {0}};
 	kz_status st;
-	out_clear(out, sizeof(*out), __func__);
 	if ((st = elementwise_options(&how, &wanted, options, err))
 	    || (st = matmul_check_operands(a, b, &dtype, err))
 	    || (st = matmul_find_shape(&shape, &p, a, b, err))) {
 		return st;
 	}
 	if (!out && !how.into) {
-		return error_set(err, KZ_INVALID, "%s: out is NULL", __func__);
+		return error_set(err, KZ_INVALID, "out is NULL");
 	}
 	p.device = kz_array_device(a);
 	wanted = wanted ? wanted : dtype;
@@ -440,23 +442,36 @@ kz_status kz_matmul(kz_array **out, kz_array *a, kz_array *b, const kz_op_option
 	return st;
 }
 
-/* kz_gemm */
+kz_status kz_matmul(kz_array **out, kz_array *a, kz_array *b, const kz_op_options *options,
+	kz_error *err)
+{
+	error_scope(err);
+	out_clear(out, sizeof(*out), __func__);
+	return matmul_new(out, a, b, options, false, err);
+}
 
-/* An operand as kz_gemm's caller wants it: a view, or for conjugates of complex numbers a copy. */
+/* Operands that are turned first */
+
+static kz_status matmul_check_op(const char *name, kz_matrix_op op, kz_error *err)
+{
+	return (unsigned)op <= KZ_MATRIX_ADJOINT ? KZ_OK
+		: error_set(err, KZ_INVALID, "%s: unknown kz_matrix_op %d", name, (int)op);
+}
+
+/* An operand as the caller wants it: a view, or for conjugates of complex numbers a copy.  Vectors
+ * have no other side to turn to. */
 static kz_status matmul_turn(kz_array **out, kz_array *array, kz_matrix_op op, kz_stream *stream,
 	kz_error *err)
 {
 	const kz_op_options options = {.size = sizeof(options), .stream = stream};
 	kz_array *view = NULL;
 	kz_status st;
-	if (op == KZ_MATRIX_AS_IS) {
-		*out = kz_array_retain(array);
-		return KZ_OK;
-	}
-	if ((st = kz_array_swapaxes(&view, array, -2, -1, err))) {
+	if (op == KZ_MATRIX_AS_IS || array->shape.ndim < 2) {
+		view = kz_array_retain(array);
+	} else if ((st = kz_array_swapaxes(&view, array, -2, -1, err))) {
 		return st;
 	}
-	if (op == KZ_MATRIX_ADJOINT && (array->dtype == KZ_C64 || array->dtype == KZ_C128)) {
+	if (op == KZ_MATRIX_ADJOINT && dtype_is_complex(array->dtype)) {
 		st = kz_apply(out, KZ_OP_CONJUGATE, &options, err, KZ_ARGS(view));
 		kz_array_release(view);
 		return st;
@@ -464,6 +479,30 @@ static kz_status matmul_turn(kz_array **out, kz_array *array, kz_matrix_op op, k
 	*out = view;
 	return KZ_OK;
 }
+
+kz_status kz_matmul_op(kz_array **out, kz_array *a, kz_matrix_op op_a, kz_array *b,
+	kz_matrix_op op_b, const kz_op_options *options, kz_error *err)
+{
+	error_scope(err);
+	struct elementwise how = {.into = NULL};
+	kz_dtype dtype = 0;
+	kz_array *left = NULL, *right = NULL;
+	kz_status st;
+	out_clear(out, sizeof(*out), __func__);
+	if (!(st = elementwise_options(&how, &dtype, options, err))
+	    && !(st = matmul_check_operands(a, b, &dtype, err))
+	    && !(st = matmul_check_op("matmul", op_a, err))
+	    && !(st = matmul_check_op("matmul", op_b, err))
+	    && !(st = matmul_turn(&left, a, op_a, how.stream, err))
+	    && !(st = matmul_turn(&right, b, op_b, how.stream, err))) {
+		st = matmul_new(out, left, right, options, op_a || op_b, err);
+	}
+	kz_array_release(left);
+	kz_array_release(right);
+	return st;
+}
+
+/* kz_gemm */
 
 /* Read a factor as a complex number; false if it is not a number, or not real in a real product. */
 static bool matmul_factor(double out[2], const kz_arg *arg, kz_dtype dtype)
@@ -549,9 +588,8 @@ static kz_status matmul_check_gemm(const kz_array *c, const kz_array *a, const k
 				shape_text(&arrays[i]->shape).text);
 		}
 	}
-	if ((unsigned)op_a > KZ_MATRIX_ADJOINT || (unsigned)op_b > KZ_MATRIX_ADJOINT) {
-		return error_set(err, KZ_INVALID, "gemm: unknown kz_matrix_op %d",
-			(int)((unsigned)op_a > KZ_MATRIX_ADJOINT ? op_a : op_b));
+	if ((st = matmul_check_op("gemm", op_a, err)) || (st = matmul_check_op("gemm", op_b, err))) {
+		return st;
 	}
 	return array_same_device("add a product to", c, a, err);
 }
@@ -579,7 +617,7 @@ kz_status kz_gemm(kz_array *c, kz_arg alpha, kz_array *a, kz_matrix_op op_a, kz_
 	kz_matrix_op op_b, kz_arg beta, kz_stream *stream, kz_error *err)
 {
 	error_scope(err);
-	struct product p = {.device = NULL};
+	struct product p = {.is_turned = op_a || op_b};
 	kz_array *left = NULL, *right = NULL, *product = NULL;
 	kz_shape shape = {0, {0}};
 	bool done = false;

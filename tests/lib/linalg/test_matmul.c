@@ -224,6 +224,79 @@ DEVICE_TEST(a_product_goes_into_an_array)
 	release_arrays(x, y, z);
 }
 
+/* The matrices of an operand as they count, (4, rows, columns): transposed, conjugated. */
+static void turn(double complex *out, const double complex *in, int rows, int columns,
+	kz_matrix_op op)
+{
+	for (int i = 0; i < 4 * rows * columns; i++) {
+		int row = i / columns % rows, column = i % columns, matrix = i - i % (rows * columns);
+		double complex x = in[op ? matrix + column * rows + row : i];
+		out[i] = op == KZ_MATRIX_ADJOINT ? conj(x) : x;
+	}
+}
+
+DEVICE_TEST(matmul_op_multiplies_what_it_has_turned)
+{
+	enum { M = 3, N = 5, K = 4 };
+	static double complex a[4 * M * K], b[4 * K * N], x[4 * M * K], y[4 * K * N], got[4 * M * N];
+	for (int i = 0; i < 4 * M * K; i++) {
+		a[i] = draw(9) - 4 + (draw(9) - 4) * I;
+	}
+	for (int i = 0; i < 4 * K * N; i++) {
+		b[i] = draw(9) - 4 + (draw(9) - 4) * I;
+	}
+	for (int way = 0; way < 9; way++) {
+		const kz_matrix_op ops[2] = {(kz_matrix_op)(way / 3), (kz_matrix_op)(way % 3)};
+		kz_array *left, *right, *z;
+		ok(kz_array_from(&left, dev, KZ_C128, ops[0] ? KZ_SHAPE(4, K, M)
+			: KZ_SHAPE(4, M, K), a, sizeof(a), &err));
+		ok(kz_array_from(&right, dev, KZ_C128, ops[1] ? KZ_SHAPE(4, N, K)
+			: KZ_SHAPE(4, K, N), b, sizeof(b), &err));
+		ok(kz_matmul_op(&z, left, ops[0], right, ops[1], NULL, &err));
+		ok(kz_array_get(z, got, sizeof(got), &err));
+		turn(x, a, M, K, ops[0]);
+		turn(y, b, K, N, ops[1]);
+		for (int i = 0; i < 4 * M * N; i++) {
+			int matrix = i / (M * N), row = i / N % M, column = i % N;
+			double complex sum = 0;
+			for (int k = 0; k < K; k++) {
+				sum += x[(matrix * M + row) * K + k] * y[(matrix * K + k) * N + column];
+			}
+			ck_assert(creal(got[i]) == creal(sum) && cimag(got[i]) == cimag(sum));
+		}
+		release_arrays(left, right, z);
+	}
+}
+
+/* In every type; into an operand; of vectors. */
+DEVICE_TEST(matmul_op_does_what_matmul_does)
+{
+	static double a[5 * 3], c[9], turned[15];
+	for (kz_dtype dtype = 0; (dtype = dtype_next(dtype, DTYPE_NUMBER));) {
+		kz_op_options into = {.size = sizeof(into)};
+		kz_array *x = draw_array(dtype, KZ_SHAPE(5, 3), a), *z, *row;
+		for (int i = 0; i < 15; i++) {
+			turned[i] = a[i % 5 * 3 + i / 5];
+		}
+		multiply(c, turned, a, 3, 3, 5);
+		for (int i = 0; dtype == KZ_BOOL && i < 9; i++) {
+			c[i] = c[i] != 0;
+		}
+		ok(kz_matmul_op(&z, x, KZ_MATRIX_ADJOINT, x, KZ_MATRIX_AS_IS, NULL, &err));
+		ck_assert_uint_eq(kz_array_dtype(z), dtype);
+		check_doubles(z, c, 9);
+		ok(kz_array_slice(&row, x, KZ_AT(KZ_INDEX(0)), &err));
+		into.into = row;
+		multiply(turned, a, c, 1, 3, 3); // c is its own transpose
+		ok(kz_matmul_op(NULL, z, KZ_MATRIX_TRANSPOSED, row, KZ_MATRIX_ADJOINT, &into, &err));
+		for (int i = 0; dtype == KZ_BOOL && i < 3; i++) {
+			turned[i] = turned[i] != 0;
+		}
+		check_doubles(row, turned, 3);
+		release_arrays(x, z, row);
+	}
+}
+
 DEVICE_TEST(operands_that_do_not_fit_are_refused)
 {
 	kz_array *x, *y, *row, *scalar, *z = NULL;
@@ -236,6 +309,13 @@ DEVICE_TEST(operands_that_do_not_fit_are_refused)
 	fails(kz_matmul(&z, NULL, y, NULL, &err), KZ_INVALID, "expected an array, got NULL");
 	ok(kz_array_view(&row, x, KZ_SHAPE(3), NULL, 0, &err));
 	fails(kz_matmul(NULL, x, row, NULL, &err), KZ_INVALID, "out is NULL");
+	fails(kz_matmul_op(&z, x, KZ_MATRIX_TRANSPOSED, y, KZ_MATRIX_AS_IS, NULL, &err), KZ_INVALID,
+		"matmul: op(a) of shape (3, 2) and op(b) of shape (4, 5) do not fit: 2 columns "
+		"against 4 rows");
+	fails(kz_matmul_op(&z, x, 3, y, KZ_MATRIX_AS_IS, NULL, &err), KZ_INVALID,
+		"matmul: unknown kz_matrix_op 3");
+	fails(kz_matmul_op(&z, x, 0, y, -1, NULL, &err), KZ_INVALID, "unknown kz_matrix_op -1");
+	fails(kz_matmul_op(&z, scalar, 1, y, 1, NULL, &err), KZ_INVALID, "got shapes () and ");
 	kz_array_release(row);
 	ck_assert_ptr_null(z);
 	release_arrays(x, y, scalar);
@@ -570,7 +650,8 @@ SUITE(matmul)
 		a_product_is_what_three_loops_give_in_every_type,
 		operands_can_have_any_strides, a_second_operand_of_one_row_can_have_gaps,
 		batches_broadcast, vectors_are_rows_and_columns,
-		a_product_goes_into_an_array, gemm_adds_to_what_is_there, gemm_takes_any_result,
+		a_product_goes_into_an_array, matmul_op_multiplies_what_it_has_turned,
+		matmul_op_does_what_matmul_does, gemm_adds_to_what_is_there, gemm_takes_any_result,
 		gemm_repeats_matrices_for_the_batches_of_the_result,
 		gemm_takes_any_operand_for_a_result_in_columns,
 		a_product_can_be_captured, operands_that_do_not_fit_are_refused,

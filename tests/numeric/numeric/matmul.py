@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# Products of matrices: matmul and gemm.
+# Products of matrices: matmul, matmul_op and gemm.
 
 import numpy as np
 
@@ -100,8 +100,39 @@ def gemm_bound(case):
                   product + added)]
 
 
+# matmul_op: op(a) op(b)
+
+def turned(op, x):
+    x = np.swapaxes(x, -1, -2) if x.ndim > 1 and op != "KZ_MATRIX_AS_IS" else x
+    return np.conj(x) if op == "KZ_MATRIX_ADJOINT" and x.dtype.kind == "c" else x
+
+
+def draw_matmul_op(d):
+    a, b = draw_matmul(d)
+    ops = [d.pick(list(TURN)) for _ in "ab"]
+    a, b = (x if op == "KZ_MATRIX_AS_IS" or len(x.shape) < 2 else
+            d.array(x.dtype, x.shape[:-2] + x.shape[:-3:-1]) for op, x in zip(ops, (a, b)))
+    return a, ops[0], b, ops[1]
+
+
+def ours_matmul_op(library, a, op_a, b, op_b, **options):
+    return library.call("kz_matmul_op", a, library.number(op_a), b, library.number(op_b), **options)
+
+
+def reference_matmul_op(a, op_a, b, op_b):
+    return np.matmul(turned(op_a, a), turned(op_b, b))
+
+
+def matmul_op_bound(case):
+    a, op_a, b, op_b = case.values
+    a, b = turned(op_a, absolute(a)), turned(op_b, absolute(b))
+    return [apart(case.result_dtypes()[0], a.shape[-1], np.matmul(a, b), case.expected[0])]
+
+
 ROWS = [
     Row("matmul", draw_matmul, "kz_matmul", np.matmul, matmul_bound, cases=600, into="operand"),
+    Row("matmul op", draw_matmul_op, ours_matmul_op, reference_matmul_op, matmul_op_bound,
+        cases=150, into="operand"),
     Row("gemm", draw_gemm, ours_gemm, reference_gemm, gemm_bound, cases=300,
         dtype=lambda case: [case.operands[0].dtype]),
 ]
