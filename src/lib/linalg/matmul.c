@@ -324,8 +324,8 @@ static kz_status matmul_find_shape(kz_shape *out, struct product *p, kz_array *a
 	matmul_read(&p->b, b, false);
 	if (p->a.columns != p->b.rows) {
 		return error_set(err, KZ_INVALID, p->is_turned
-			? "matmul: op(a) of shape %s and op(b) of shape %s do not fit: %lld columns "
-			  "against %lld rows"
+			? "matmul: op(a) of shape %s and op(b) of shape %s do not fit: %lld "
+			  "columns against %lld rows"
 			: "matmul: shapes %s and %s do not fit: %lld columns against %lld rows",
 			shape_text(&a->shape).text, shape_text(&b->shape).text,
 			(long long)p->a.columns, (long long)p->b.rows);
@@ -588,7 +588,8 @@ static kz_status matmul_check_gemm(const kz_array *c, const kz_array *a, const k
 				shape_text(&arrays[i]->shape).text);
 		}
 	}
-	if ((st = matmul_check_op("gemm", op_a, err)) || (st = matmul_check_op("gemm", op_b, err))) {
+	if ((st = matmul_check_op("gemm", op_a, err))
+	    || (st = matmul_check_op("gemm", op_b, err))) {
 		return st;
 	}
 	return array_same_device("add a product to", c, a, err);

@@ -26,7 +26,7 @@ struct product {
 	kz_shape batch;                 /* all extents but those of a matrix */
 	double alpha[2], beta[2];       /* 1 and 0 but for types of libraries */
 	bool is_own;                    /* our kernel does it; else the device's provider */
-	bool is_turned;                 /* messages say op(a), op(b): they differ from the caller's */
+	bool is_turned;                 /* a or b is not as the caller gave it */
 	bool is_ascending;              /* the provider wants the matrices of a batch so */
 };
 

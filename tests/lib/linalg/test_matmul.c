@@ -229,7 +229,8 @@ static void turn(double complex *out, const double complex *in, int rows, int co
 	kz_matrix_op op)
 {
 	for (int i = 0; i < 4 * rows * columns; i++) {
-		int row = i / columns % rows, column = i % columns, matrix = i - i % (rows * columns);
+		int row = i / columns % rows, column = i % columns;
+		int matrix = i - i % (rows * columns);
 		double complex x = in[op ? matrix + column * rows + row : i];
 		out[i] = op == KZ_MATRIX_ADJOINT ? conj(x) : x;
 	}
@@ -238,7 +239,8 @@ static void turn(double complex *out, const double complex *in, int rows, int co
 DEVICE_TEST(matmul_op_multiplies_what_it_has_turned)
 {
 	enum { M = 3, N = 5, K = 4 };
-	static double complex a[4 * M * K], b[4 * K * N], x[4 * M * K], y[4 * K * N], got[4 * M * N];
+	static double complex a[4 * M * K], b[4 * K * N], x[4 * M * K], y[4 * K * N];
+	static double complex got[4 * M * N];
 	for (int i = 0; i < 4 * M * K; i++) {
 		a[i] = draw(9) - 4 + (draw(9) - 4) * I;
 	}
@@ -260,7 +262,8 @@ DEVICE_TEST(matmul_op_multiplies_what_it_has_turned)
 			int matrix = i / (M * N), row = i / N % M, column = i % N;
 			double complex sum = 0;
 			for (int k = 0; k < K; k++) {
-				sum += x[(matrix * M + row) * K + k] * y[(matrix * K + k) * N + column];
+				sum += x[(matrix * M + row) * K + k]
+					* y[(matrix * K + k) * N + column];
 			}
 			ck_assert(creal(got[i]) == creal(sum) && cimag(got[i]) == cimag(sum));
 		}
@@ -288,7 +291,8 @@ DEVICE_TEST(matmul_op_does_what_matmul_does)
 		ok(kz_array_slice(&row, x, KZ_AT(KZ_INDEX(0)), &err));
 		into.into = row;
 		multiply(turned, a, c, 1, 3, 3); // c is its own transpose
-		ok(kz_matmul_op(NULL, z, KZ_MATRIX_TRANSPOSED, row, KZ_MATRIX_ADJOINT, &into, &err));
+		ok(kz_matmul_op(NULL, z, KZ_MATRIX_TRANSPOSED, row, KZ_MATRIX_ADJOINT, &into,
+			&err));
 		for (int i = 0; dtype == KZ_BOOL && i < 3; i++) {
 			turned[i] = turned[i] != 0;
 		}
