@@ -100,6 +100,7 @@ KZ_API KZ_NODISCARD kz_status kz_dtype_register(kz_dtype *out, const char *name,
 	long *: (sizeof(long) == 8 ? KZ_I64 : KZ_I32), long long *: KZ_I64, \
 	unsigned char *: KZ_U8, unsigned short *: KZ_U16, unsigned int *: KZ_U32, \
 	unsigned long *: (sizeof(long) == 8 ? KZ_U64 : KZ_U32), unsigned long long *: KZ_U64, \
-	float *: KZ_F32, double *: KZ_F64)
+	float *: KZ_F32, double *: KZ_F64, \
+	float _Complex *: KZ_C64, double _Complex *: KZ_C128)
 
 #endif

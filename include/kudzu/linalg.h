@@ -233,6 +233,32 @@ KZ_API KZ_NODISCARD kz_status kz_vdot(kz_array **out, kz_array *a, kz_array *b,
 	const kz_op_options *options, kz_error *err);
 
 /**
+ * Multiply two arrays to one number of a C type in host memory: kz_dot without options.
+ *
+ * @param out set to the number; unchanged on failure.
+ * @param dtype of the number at `out`: that of the result, or a wider one of the same kind (signed,
+ *        unsigned, float, complex), as float64 for a result of float32 or float16.
+ * @return as kz_dot; KZ_INVALID also for another dtype, with both, and for a result of more
+ *         elements, with its shape; KZ_STATE where the work would go into a graph.
+ * Async: waits for the result.
+ */
+KZ_API KZ_NODISCARD kz_status kz_dot_get_as(void *out, kz_dtype dtype, kz_array *a, kz_array *b,
+	kz_error *err);
+
+/** Multiply two arrays to one number in host memory; as kz_dot_get_as, and kz_vdot. */
+KZ_API KZ_NODISCARD kz_status kz_vdot_get_as(void *out, kz_dtype dtype, kz_array *a, kz_array *b,
+	kz_error *err);
+
+#ifndef __cplusplus
+/** Multiply to a number of the program's, by its C type: double r; kz_dot_get(&r, a, b, &err). */
+#define kz_dot_get(out, a, b, err) \
+	kz_dot_get_as((out), KZ_PP_DTYPE_AT(out), (a), (b), (err))
+/** Multiply to a number of the program's, by its C type, with `a` conjugated. */
+#define kz_vdot_get(out, a, b, err) \
+	kz_vdot_get_as((out), KZ_PP_DTYPE_AT(out), (a), (b), (err))
+#endif
+
+/**
  * Add products along the last axis of both operands.
  *
  * The result has the other axes of `a`, then those of `b`.  A 0-d operand multiplies each element

@@ -103,7 +103,8 @@ KZ_API KZ_NODISCARD kz_status kz_reduce_get(void *host, int64_t size, kz_reduce_
  * Reduce all elements to one number of a C type in host memory; as kz_reduce_get.
  *
  * @param out set to the result; unchanged on failure.
- * @param dtype of the number at `out`: that of the result, or float64 where the result is float32.
+ * @param dtype of the number at `out`: that of the result, or a wider one of the same kind (signed,
+ *        unsigned, float, complex), as float64 for a result of float32 or float16.
  * @return as kz_reduce_get; KZ_INVALID for another dtype, with both.
  * Async: waits for the result.
  */
@@ -154,8 +155,9 @@ KZ_API const char *kz_reduce_name(kz_reduce_op op);
 	kz_reduce((out), KZ_REDUCE_NANMAX, (array), (axes), NULL, (err))
 
 #ifndef __cplusplus
-/* All elements to one number of the program's, whose C type is that of the result, or double for a
- * result that is a float: double r; kz_sum_get(&r, a, &err) */
+/* All elements to one number of the program's, whose C type is that of the result, or a wider one
+ * of its kind: double r; kz_sum_get(&r, a, &err).  A complex number is a float _Complex or a double
+ * _Complex, a bool a _Bool. */
 #define kz_sum_get(out, array, err) \
 	kz_reduce_get_as((out), KZ_PP_DTYPE_AT(out), KZ_REDUCE_SUM, (array), NULL, (err))
 #define kz_prod_get(out, array, err) \

@@ -84,7 +84,8 @@
 	X(long, (sizeof(long) == 8 ? KZ_I64 : KZ_I32)), X(long long, KZ_I64), \
 	X(unsigned char, KZ_U8), X(unsigned short, KZ_U16), X(unsigned int, KZ_U32), \
 	X(unsigned long, (sizeof(long) == 8 ? KZ_U64 : KZ_U32)), X(unsigned long long, KZ_U64), \
-	X(float, KZ_F32), X(double, KZ_F64)
+	X(float, KZ_F32), X(double, KZ_F64), \
+	X(float _Complex, KZ_C64), X(double _Complex, KZ_C128)
 #define KZ_PP_FROM_ARRAY(type, dtype) type (*)[]: dtype, const type (*)[]: dtype
 #define KZ_PP_FROM_ONE(type, dtype) type (*)[]: 1, const type (*)[]: 1
 #define KZ_PP_FROM_TWO(type, dtype) type (*)[]: 2, const type (*)[]: 2

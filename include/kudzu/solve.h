@@ -333,8 +333,47 @@ KZ_API KZ_NODISCARD kz_status kz_cond(kz_array **out, kz_array *array, kz_norm_k
 KZ_API KZ_NODISCARD kz_status kz_matrix_rank(kz_array **out, kz_array *array, double tolerance,
 	const kz_op_options *options, kz_error *err);
 
+/* The numbers of one matrix, in host memory.  `out`, `dtype` and the failures are those of
+ * kz_dot_get_as (linalg.h), the other parameters those of the function of the same name. */
+
+/** Compute a determinant to host memory; kz_det. */
+KZ_API KZ_NODISCARD kz_status kz_det_get_as(void *out, kz_dtype dtype, kz_array *array,
+	kz_error *err);
+
+/** Add the elements of a diagonal to a number in host memory; kz_trace. */
+KZ_API KZ_NODISCARD kz_status kz_trace_get_as(void *out, kz_dtype dtype, kz_array *array,
+	int64_t offset, kz_error *err);
+
+/** Compute the norm of a whole array to host memory; kz_linalg_norm with KZ_ALL_AXES. */
+KZ_API KZ_NODISCARD kz_status kz_linalg_norm_get_as(void *out, kz_dtype dtype, kz_array *array,
+	kz_norm_kind kind, double p, kz_error *err);
+
+/** Compute a condition number to host memory; kz_cond. */
+KZ_API KZ_NODISCARD kz_status kz_cond_get_as(void *out, kz_dtype dtype, kz_array *array,
+	kz_norm_kind kind, double p, kz_error *err);
+
+/** Compute a rank, an int64, to host memory; kz_matrix_rank. */
+KZ_API KZ_NODISCARD kz_status kz_matrix_rank_get_as(void *out, kz_dtype dtype, kz_array *array,
+	double tolerance, kz_error *err);
+
 #ifdef __cplusplus
 }
+#else
+/** Compute a determinant by the C type of a number: double r; kz_det_get(&r, a, &err). */
+#define kz_det_get(out, array, err) \
+	kz_det_get_as((out), KZ_PP_DTYPE_AT(out), (array), (err))
+/** Add the elements of a diagonal by the C type of a number. */
+#define kz_trace_get(out, array, offset, err) \
+	kz_trace_get_as((out), KZ_PP_DTYPE_AT(out), (array), (offset), (err))
+/** Compute a norm by the C type of a number. */
+#define kz_linalg_norm_get(out, array, kind, p, err) \
+	kz_linalg_norm_get_as((out), KZ_PP_DTYPE_AT(out), (array), (kind), (p), (err))
+/** Compute a condition number by the C type of a number. */
+#define kz_cond_get(out, array, kind, p, err) \
+	kz_cond_get_as((out), KZ_PP_DTYPE_AT(out), (array), (kind), (p), (err))
+/** Compute a rank by the C type of a number. */
+#define kz_matrix_rank_get(out, array, tolerance, err) \
+	kz_matrix_rank_get_as((out), KZ_PP_DTYPE_AT(out), (array), (tolerance), (err))
 #endif
 
 #endif

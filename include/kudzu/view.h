@@ -137,7 +137,8 @@ KZ_API KZ_NODISCARD kz_status kz_array_slice(kz_array **out, kz_array *array, kz
  * Copy one element to the host.
  *
  * @param out set to the element; unchanged on failure.
- * @param dtype of the number at `out`: that of the array, or float64 for an array of float32.
+ * @param dtype of the number at `out`: that of the array, or a wider one of the same kind (signed,
+ *        unsigned, float, complex), as float64 for an array of float32 or float16.
  * @param at KZ_AT(3, 4): it leaves one element, as KZ_AT() does of an array of one.
  * @return as kz_array_slice; KZ_INVALID for another dtype, with both, and if `at` leaves another
  *         number of elements; the driver's failures.

@@ -8,6 +8,8 @@
 #include <kudzu/kudzu.h>
 
 #include <check.h>
+#include <complex.h>
+#include <math.h>
 
 #define OPTIONS(X) \
 	X(kz_compile_options) X(kz_launch_options) X(kz_link_options) X(kz_op_options) \
@@ -126,12 +128,114 @@ START_TEST(one_number_comes_by_its_type)
 	fails(kz_max_get(&i, a, &err), KZ_INVALID, "is float32, and the number for it is int64");
 	fails(kz_array_item(&d, b, KZ_AT(0), &err), KZ_INVALID,
 		"kz_array_item_as: the result is int32, and the number for it is float64");
-	fails(kz_array_item(&f, a, KZ_AT(0), &err), KZ_INVALID, "leaves 3 elements, expected one");
+	fails(kz_array_item(&f, a, KZ_AT(0), &err), KZ_INVALID, "element, got shape (3,)");
 	fails(kz_array_item(&f, a, KZ_AT(0, 3), &err), KZ_RANGE, "kz_array_item_as: ");
 	fails(kz_array_item(&f, NULL, KZ_AT(0), &err), KZ_INVALID, "expected an array, got NULL");
 	fails(kz_reduce_get_as(NULL, KZ_F32, KZ_REDUCE_SUM, a, NULL, &err), KZ_INVALID, "got NULL");
 	ck_assert(narrow == 7 && d == 6.5 && i == 5 && f == 17.5f);
 	kz_release_all(a, b);
+	support_close(dev);
+}
+END_TEST
+
+/* The C type is that of the result, or a wider one of its kind. */
+START_TEST(one_number_comes_in_a_wider_type)
+{
+	static const int8_t bytes[2] = {-128, 5};
+	static const uint16_t numbers[1] = {65535};
+	static const uint16_t halves[2] = {0xbe00, 0x7c00}; /* -1.5 and infinity */
+	static const uint16_t bfloat[1] = {0x3f81};
+	int narrow = 0;
+	long wide = 0;
+	unsigned long positive = 0;
+	float f = 0;
+	double d = 0;
+	kz_error err = KZ_ERROR_INIT;
+	kz_device *dev = support_open(_i);
+	kz_array *i8 = NULL, *u16 = NULL, *f16 = NULL, *bf16 = NULL;
+	ok(kz_array_from(&i8, dev, KZ_FROM(bytes), &err));
+	ok(kz_array_from(&u16, dev, KZ_FROM(numbers), &err));
+	ok(kz_array_from(&f16, dev, KZ_F16, KZ_SHAPE(2), halves, sizeof(halves), &err));
+	ok(kz_array_from(&bf16, dev, KZ_BF16, KZ_SHAPE(), bfloat, sizeof(bfloat), &err));
+	ok(kz_min_get(&narrow, i8, &err));
+	ok(kz_min_get(&wide, i8, &err));
+	ok(kz_max_get(&positive, u16, &err));
+	ck_assert(narrow == -128 && wide == -128 && positive == 65535);
+	ok(kz_min_get(&f, f16, &err));
+	ok(kz_max_get(&d, f16, &err));
+	ck_assert(f == -1.5f && d == INFINITY);
+	ok(kz_array_item(&d, bf16, KZ_AT(), &err));
+	ck_assert(d == 1.0078125);
+	fails(kz_min_get(&positive, i8, &err), KZ_INVALID,
+		"the result is int8, and the number for it is uint64");
+	fails(kz_array_item_as(&d, KZ_F16, bf16, KZ_AT(), &err), KZ_INVALID,
+		"the result is bfloat16, and the number for it is float16");
+	fails(kz_array_item(&wide, u16, KZ_AT(), &err), KZ_INVALID, "is uint16");
+	kz_release_all(i8, u16, f16, bf16);
+	support_close(dev);
+}
+END_TEST
+
+START_TEST(a_complex_number_comes_by_its_type)
+{
+	static const float _Complex values[2][2] = {{1 + 2 * I, -3}, {4 * I, 0.5F - I}};
+	float _Complex c64 = 0;
+	double _Complex c128 = 0;
+	double real = 0;
+	kz_error err = KZ_ERROR_INIT;
+	kz_device *dev = support_open(_i);
+	kz_array *a = NULL, *b = NULL;
+	ok(kz_array_from(&a, dev, KZ_FROM(values), &err));
+	ok(kz_array_from(&b, dev, KZ_FROM(values[0]), &err));
+	ck_assert(kz_array_dtype(a) == KZ_C64 && kz_array_ndim(a) == 2);
+	ok(kz_sum_get(&c64, a, &err));
+	ok(kz_array_item(&c128, a, KZ_AT(1, 1), &err));
+	ck_assert(c64 == -1.5F + 5 * I && c128 == 0.5 - I);
+	ok(kz_dot_get(&c64, b, b, &err));
+	ok(kz_vdot_get(&c128, b, b, &err));
+	ck_assert(c64 == 6 + 4 * I && c128 == 14);
+	ok(kz_norm_get(&real, b, &err));
+	ck_assert(fabs(real - sqrt(14)) < 1e-6);
+	fails(kz_sum_get(&real, a, &err), KZ_INVALID,
+		"the result is complex64, and the number for it is float64");
+	kz_release_all(a, b);
+	support_close(dev);
+}
+END_TEST
+
+START_TEST(a_product_comes_by_its_type)
+{
+	static const double rows[2][2] = {{3, 1}, {4, 2}}, half[2][2] = {{0.5, 0}, {0, 2}};
+	static const int line[3] = {1, -2, 3};
+	int product = 0;
+	int64_t rank = 0;
+	float narrow = 7;
+	double det = 0, trace = 0, cond = 0, norm = 0;
+	kz_error err = KZ_ERROR_INIT;
+	kz_device *dev = support_open(_i);
+	kz_array *a = NULL, *b = NULL, *c = NULL;
+	ok(kz_array_from(&a, dev, KZ_FROM(rows), &err));
+	ok(kz_array_from(&b, dev, KZ_FROM(line), &err));
+	ok(kz_array_from(&c, dev, KZ_FROM(half), &err));
+	ok(kz_dot_get(&product, b, b, &err));
+	ck_assert_int_eq(product, 14);
+	ok(kz_det_get(&det, a, &err));
+	ok(kz_trace_get(&trace, a, 1, &err));
+	ok(kz_linalg_norm_get(&norm, a, KZ_NORM_P, INFINITY, &err));
+	ck_assert(fabs(det - 2) < 1e-12 && trace == 1 && norm == 6);
+	ok(kz_cond_get(&cond, c, KZ_NORM_P, 1, &err));
+	ck_assert(fabs(cond - 4) < 1e-12);
+	kz_status st = kz_matrix_rank_get(&rank, a, -1, &err); /* needs a LAPACK */
+	ck_assert(st == KZ_UNSUPPORTED || rank == 2);
+	kz_error_clear(&err);
+	fails(kz_dot_get(&det, a, a, &err), KZ_INVALID,
+		"kz_dot_get_as: expected one element, got shape (2, 2)");
+	fails(kz_det_get(&narrow, a, &err), KZ_INVALID, "the result is float64");
+	fails(kz_trace_get(&det, b, 0, &err), KZ_INVALID, "expected a matrix");
+	fails(kz_vdot_get(&det, NULL, a, &err), KZ_INVALID, "expected an array, got NULL");
+	fails(kz_cond_get_as(NULL, KZ_F64, a, KZ_NORM_P, 1, &err), KZ_INVALID, "got NULL");
+	ck_assert(narrow == 7 && fabs(det - 2) < 1e-12);
+	kz_release_all(a, b, c);
 	support_close(dev);
 }
 END_TEST
@@ -206,6 +310,8 @@ SUITE(short)
 		handles_of_any_kind_are_released_in_one_call,
 		a_handle_is_released_at_the_end_of_its_block);
 	TCase *kernels = suite_add_case(s, "each device with kernels");
-	tcase_add_tests(kernels, support_device_count(), one_number_comes_by_its_type);
+	tcase_add_tests(kernels, support_device_count(), one_number_comes_by_its_type,
+		one_number_comes_in_a_wider_type, a_complex_number_comes_by_its_type,
+		a_product_comes_by_its_type);
 	return s;
 }

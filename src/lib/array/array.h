@@ -78,11 +78,15 @@ static inline struct strided array_elements(const struct kz_array *array)
 	return (struct strided){array->shape, array->strides, kz_dtype_size(array->dtype)};
 }
 
-/* Check that `size` bytes of host memory are what an array of `count` elements takes. */
-/* Put an element, of `found` at `raw`, to a number of `dtype`: of the same one, or float64 for
- * float32. */
+/* Put an element, of `found` at `raw`, to a number of `dtype`: the same one, or a wider one of its
+ * kind. */
 kz_status array_take_number(void *out, kz_dtype dtype, const void *raw, kz_dtype found,
 	kz_error *err);
+
+/* Put the only element of an array to a number. */
+kz_status array_take_only(void *out, kz_dtype dtype, kz_array *array, kz_error *err);
+
+/* Check that `size` bytes of host memory are what an array of `count` elements takes. */
 kz_status array_check_host(const void *host, int64_t size, int64_t count, kz_dtype dtype,
 	kz_error *err);
 

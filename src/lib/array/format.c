@@ -119,6 +119,25 @@ static int64_t format_read_signed(const char *from, int size)
 	return (int64_t)(format_read_unsigned(from, size) << unused) >> unused;
 }
 
+void format_widen(void *out, kz_dtype dtype, const void *number, kz_dtype found)
+{
+	const struct storage from = format_storage(found), to = format_storage(dtype);
+	for (int i = 0; i < from.parts; i++) {
+		const char *part = (const char *)number + i * from.size;
+		char *wide = (char *)out + i * to.size;
+		if (from.class == REAL) {
+			double real = format_read_real(part, &from);
+			float narrow = (float)real;
+			memcpy(wide, to.size == 8 ? (void *)&real : (void *)&narrow,
+				(size_t)to.size);
+		} else { /* the low bytes are first */
+			int64_t whole = from.class == SIGNED ? format_read_signed(part, from.size)
+				: (int64_t)format_read_unsigned(part, from.size);
+			memcpy(wide, &whole, (size_t)to.size);
+		}
+	}
+}
+
 /* Floating-point numbers in decimal */
 
 /* digits[0].digits[1]digits[2]... * 10^exponent, without zeros at the end. */

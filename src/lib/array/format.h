@@ -2,7 +2,7 @@
 #ifndef LIB_ARRAY_FORMAT_H
 #define LIB_ARRAY_FORMAT_H
 
-/* Array elements -> text, laid out as numpy does. */
+/* Array elements -> text, laid out as numpy does; and numbers -> wider ones. */
 #include "base/str.h"
 
 #include <kudzu/dtype.h>
@@ -20,5 +20,8 @@ struct elements {
 };
 
 void format_elements(struct str *out, const struct elements *elements);
+
+/* Convert a number to a wider type of its kind. */
+void format_widen(void *out, kz_dtype dtype, const void *number, kz_dtype found);
 
 #endif

@@ -12,6 +12,8 @@
 #include "base/common.h"
 
 #include "lib/array/array.h"
+#include "lib/array/format.h"
+#include "lib/array/shape.h"
 #include "lib/array/span.h"
 
 #include <kudzu/view.h>
@@ -150,41 +152,42 @@ kz_status kz_array_get(kz_array *array, void *host, int64_t size, kz_error *err)
 kz_status array_take_number(void *out, kz_dtype dtype, const void *raw, kz_dtype found,
 	kz_error *err)
 {
-	if (dtype == KZ_F64 && found == KZ_F32) {
-		float narrow;
-		memcpy(&narrow, raw, sizeof(narrow));
-		double wide = narrow;
-		memcpy(out, &wide, sizeof(wide));
-		return KZ_OK;
-	}
-	if (dtype != found) {
+	bool is_wider = dtype_is_number(found) && dtype_kind(dtype) == dtype_kind(found)
+		&& dtype_size(dtype) > dtype_size(found);
+	if (dtype != found && !is_wider) {
 		const char *wanted = kz_dtype_name(dtype);
 		return error_set(err, KZ_INVALID, "the result is %s, and the number for it is %s",
 			kz_dtype_name(found), wanted ? wanted : "of no dtype");
 	}
-	memcpy(out, raw, (size_t)kz_dtype_size(found));
+	if (is_wider) {
+		format_widen(out, dtype, raw, found);
+	} else {
+		memcpy(out, raw, (size_t)dtype_size(found));
+	}
 	return KZ_OK;
+}
+
+kz_status array_take_only(void *out, kz_dtype dtype, kz_array *array, kz_error *err)
+{
+	uint64_t raw[2] = {0};
+	if (array->count != 1) {
+		return error_set(err, KZ_INVALID, "expected one element, got shape %s",
+			shape_text(&array->shape).text);
+	}
+	if (!dtype_is_builtin(array->dtype)) {
+		return error_set(err, KZ_INVALID, "the element is a struct: use kz_array_get");
+	}
+	kz_status st = kz_array_get(array, raw, dtype_size(array->dtype), err);
+	return st ? st : array_take_number(out, dtype, raw, array->dtype, err);
 }
 
 kz_status kz_array_item_as(void *out, kz_dtype dtype, kz_array *array, kz_slices at, kz_error *err)
 {
 	error_scope(err);
-	uint64_t raw[2] = {0};
 	struct kz_array *item = NULL;
 	kz_status st = pointer_check(out, "host memory", err);
-	if (st || (st = kz_array_slice(&item, array, at, err))) {
-		return st;
-	}
-	kz_dtype found = item->dtype;
-	int64_t count = kz_array_count(item);
-	if (count != 1) {
-		st = error_set(err, KZ_INVALID, "the index leaves %lld elements, expected one",
-			(long long)count);
-	} else if (!dtype_is_builtin(found)) {
-		st = error_set(err, KZ_INVALID, "the element is a struct: use kz_array_get");
-	} else if (!(st = kz_array_get(item, raw, kz_dtype_size(found), err))) {
-		st = array_take_number(out, dtype, raw, found, err);
-	}
+	st = st ? st : kz_array_slice(&item, array, at, err);
+	st = st ? st : array_take_only(out, dtype, item, err);
 	kz_array_release(item);
 	return st;
 }
