@@ -455,12 +455,11 @@ CUresult do_MemHostGetDevicePointer(CUdeviceptr *address, void *memory, unsigned
 	return check(code, *address, 1);
 }
 
-CUresult do_PointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr address)
+static CUresult pointer_attribute(void *data, CUpointer_attribute attribute, CUdeviceptr address)
 {
-	CUresult code = stub_enter(DRV_cuPointerGetAttribute);
 	struct block block;
-	if (code || !block_find(&block, address, 1)) {
-		return code ? code : CUDA_ERROR_INVALID_VALUE;
+	if (!block_find(&block, address, 1)) {
+		return CUDA_ERROR_INVALID_VALUE;
 	}
 	switch (attribute) {
 	case CU_POINTER_ATTRIBUTE_CONTEXT:
@@ -487,13 +486,19 @@ CUresult do_PointerGetAttribute(void *data, CUpointer_attribute attribute, CUdev
 	}
 }
 
+CUresult do_PointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr address)
+{
+	CUresult code = stub_enter(DRV_cuPointerGetAttribute);
+	return code ? code : pointer_attribute(data, attribute, address);
+}
+
 /* As the real one: what does not apply becomes zero. */
 CUresult do_PointerGetAttributes(
 	unsigned int count, CUpointer_attribute *attributes, void **data, CUdeviceptr address)
 {
 	CUresult code = stub_enter(DRV_cuPointerGetAttributes);
 	for (unsigned int i = 0; !code && i < count; i++) {
-		if (do_PointerGetAttribute(data[i], attributes[i], address)) {
+		if (pointer_attribute(data[i], attributes[i], address)) {
 			memset(data[i], 0,
 				attributes[i] == CU_POINTER_ATTRIBUTE_MEMORY_TYPE
 						|| attributes[i]
