@@ -14,7 +14,7 @@
  *	short.h        the same in fewer lines: KZ_WITH, KZ_FROM, kz_release_all, KZ_AUTO
  *
  * Run CUDA C
- *	module.h       compile and load, variables of a module
+ *	module.h       compile and load, variables of a module, files that change
  *	kernel.h       kz_launch, KZ_ARGS, occupancy, kernels in graphs
  *	prepared.h     arguments that are bound once
  *	texture.h      CUDA arrays, textures, surfaces

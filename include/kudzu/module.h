@@ -69,6 +69,21 @@ KZ_API KZ_NODISCARD kz_status kz_module_compile(kz_module **out, kz_device *dev,
 KZ_API KZ_NODISCARD kz_status kz_module_load(kz_module **out, kz_device *dev, const void *image,
 	int64_t size, kz_error *err);
 
+/**
+ * Compile a file of CUDA C source and load it; see kz_module_compile.
+ *
+ * Messages name the file by its path, and its folder is searched for headers as nvcc does it:
+ * first, for names in quotes.  With a `name` in the options messages have that name.
+ *
+ * @param path of a text in UTF-8, up to 64 MiB; a byte order mark in front of it is skipped.
+ * @return as kz_module_compile; KZ_NOT_FOUND, KZ_PERMISSION, KZ_IO as the system says; KZ_INVALID
+ *         for a file that is an image, which kz_module_load_file loads, and for one with a zero
+ *         byte; KZ_RANGE for one that is too long.
+ * Ownership: release it with kz_module_release.
+ */
+KZ_API KZ_NODISCARD kz_status kz_module_compile_file(kz_module **out, kz_device *dev,
+	const char *path, const kz_compile_options *options, kz_error *err);
+
 /** Which loads of global memory use the L1 cache.  The numbers are the driver's. */
 typedef enum kz_cache_mode {
 	KZ_CACHE_MODE_DEFAULT = 0,
@@ -126,6 +141,10 @@ KZ_API KZ_NODISCARD kz_status kz_module_load_with(kz_module **out, kz_device *de
 KZ_API KZ_NODISCARD kz_status kz_module_load_file(kz_module **out, kz_device *dev,
 	const char *path, kz_error *err);
 
+/** Load the image in a file, and say how the driver compiles it; see kz_module_load_with. */
+KZ_API KZ_NODISCARD kz_status kz_module_load_file_with(kz_module **out, kz_device *dev,
+	const char *path, const kz_load_options *options, kz_error *err);
+
 /**
  * Load a kz_image.
  *
@@ -137,6 +156,16 @@ KZ_API KZ_NODISCARD kz_status kz_module_load_file(kz_module **out, kz_device *de
  */
 KZ_API KZ_NODISCARD kz_status kz_module_load_image(kz_module **out, kz_device *dev, kz_image *image,
 	kz_error *err);
+
+/** Load a kz_image, and say how the driver compiles it; see kz_module_load_with. */
+KZ_API KZ_NODISCARD kz_status kz_module_load_image_with(kz_module **out, kz_device *dev,
+	kz_image *image, const kz_load_options *options, kz_error *err);
+
+/**
+ * Add a handle to a module, which needs one more kz_module_release.  Return the module; NULL for
+ * one that was released.
+ */
+KZ_API kz_module *kz_module_retain(kz_module *mod);
 
 /**
  * Release a module with its kernels.  The driver waits for launches in flight.  NULL is fine.
@@ -211,6 +240,19 @@ KZ_API KZ_NODISCARD kz_status kz_module_get_global(kz_module *mod, const char *n
 	int64_t size, kz_error *err);
 
 /**
+ * Write a part of a variable from the host, as kz_module_set_global.
+ *
+ * @param offset of the first byte in the variable.
+ * @param size bytes; KZ_RANGE if the variable ends before them.
+ */
+KZ_API KZ_NODISCARD kz_status kz_module_set_global_at(kz_module *mod, const char *name,
+	int64_t offset, const void *from, int64_t size, kz_error *err);
+
+/** Read a part of a variable into host memory; as kz_module_set_global_at. */
+KZ_API KZ_NODISCARD kz_status kz_module_get_global_at(kz_module *mod, const char *name,
+	int64_t offset, void *to, int64_t size, kz_error *err);
+
+/**
  * Write a variable of a module, and check its type as well as its size.
  *
  * A dtype fits if an array of it could be passed to a kernel as a pointer to the variable's type:
@@ -228,6 +270,77 @@ KZ_API KZ_NODISCARD kz_status kz_module_set_values(kz_module *mod, const char *n
 /** Read a variable of a module, and check its type; as kz_module_set_values. */
 KZ_API KZ_NODISCARD kz_status kz_module_get_values(kz_module *mod, const char *name, kz_dtype dtype,
 	void *to, int64_t count, kz_error *err);
+
+/**
+ * Write some values of a variable that is an array, and check their type, as kz_module_set_values.
+ *
+ * @param first the index of the first value, in values of the dtype; of an array with several axes
+ *        all values count, the last axis innermost.
+ * @param count values; KZ_RANGE if the variable ends before them.
+ */
+KZ_API KZ_NODISCARD kz_status kz_module_set_values_at(kz_module *mod, const char *name,
+	int64_t first, kz_dtype dtype, const void *from, int64_t count, kz_error *err);
+
+/** Read some values of a variable, and check their type; as kz_module_set_values_at. */
+KZ_API KZ_NODISCARD kz_status kz_module_get_values_at(kz_module *mod, const char *name,
+	int64_t first, kz_dtype dtype, void *to, int64_t count, kz_error *err);
+
+/* Files that change while the program runs */
+
+/** A file that is compiled again after each change; opaque. */
+typedef struct kz_watcher kz_watcher;
+
+/**
+ * Watch a file of CUDA C source.
+ *
+ *	while (running) {
+ *		if (kz_watcher_poll(&is_new, watcher, &err)) {
+ *			kz_error_print(&err, stderr); // the old kernels stay
+ *			kz_error_clear(&err);
+ *		} else if (is_new && kz_module_kernel(&step, kz_watcher_module(watcher), ...)) {
+ *			...
+ *
+ * This call does not look at the file; the first kz_watcher_poll compiles it.
+ *
+ * @param path of the file, which kz_module_compile_file compiles; or of an image, which
+ *        kz_module_load_file loads.  A relative path begins at the current folder of each call.
+ * @param options NULL for the defaults; copied.
+ * @return KZ_OK; KZ_INVALID; KZ_NO_MEMORY.
+ * Ownership: release it with kz_watcher_release.
+ * Threads: one thread at a time may use a watcher.
+ */
+KZ_API KZ_NODISCARD kz_status kz_watcher_create(kz_watcher **out, kz_device *dev, const char *path,
+	const kz_compile_options *options, kz_error *err);
+
+/**
+ * Compile the file again if it, or a header that it includes, has changed since the last call.
+ *
+ * Without a change this asks the system for the times of a few files.  CUDA's own headers are not
+ * among them, nor headers whose names the source makes by macros.  If a file has changed just now,
+ * or is gone, the call gives its editor up to 50 ms to complete it.
+ *
+ * A change that cannot be compiled is reported once, and the module of the last version that could
+ * be stays.  So does it if the file goes away.
+ *
+ * @param is_new set to 1 if there is a new module, else to 0; may be NULL.
+ * @return KZ_OK; as kz_module_compile_file, once for each change; KZ_NO_MEMORY at each call until
+ *         there is enough.
+ */
+KZ_API KZ_NODISCARD kz_status kz_watcher_poll(int *is_new, kz_watcher *watcher, kz_error *err);
+
+/** Return nonzero if kz_watcher_poll would find a change, other than that the file is gone. */
+KZ_API int kz_watcher_has_changed(const kz_watcher *watcher);
+
+/**
+ * Return the module of the last version that could be compiled; NULL before the first one.
+ *
+ * Ownership: borrowed, with its kernels, until kz_watcher_poll sets is_new or the watcher is
+ * released.  kz_module_retain holds it, and so its kernels, longer.
+ */
+KZ_API kz_module *kz_watcher_module(const kz_watcher *watcher);
+
+/** Release a watcher with its module.  NULL is fine. */
+KZ_API void kz_watcher_release(kz_watcher *watcher);
 
 #ifdef __cplusplus
 }

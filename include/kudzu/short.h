@@ -140,7 +140,8 @@
 	X(kz_pinned, kz_pinned_release) X(kz_prepared, kz_prepared_release) \
 	X(kz_random, kz_random_release) X(kz_reduction, kz_reduction_release) \
 	X(kz_sparse, kz_sparse_release) X(kz_stream, kz_stream_release) \
-	X(kz_surface, kz_surface_release) X(kz_texture, kz_texture_release)
+	X(kz_surface, kz_surface_release) X(kz_texture, kz_texture_release) \
+	X(kz_watcher, kz_watcher_release)
 KZ_PP_AUTO(kz_array, kz_array_release)
 KZ_PP_HANDLES(KZ_PP_AUTO)
 

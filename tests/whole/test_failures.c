@@ -65,6 +65,7 @@ static kz_pinned *pinned;
 static kz_array *f, *m, *n, *wide, *gaps, *turned, *pair, *i, *b, *growing;
 static kz_image *image;
 static kz_module *module;
+static kz_watcher *watcher;
 static kz_kernel *kernel;
 static kz_kernel_info info;
 static kz_prepared *prepared;
@@ -91,7 +92,7 @@ static uint64_t condition;
 static double real;
 static int least, greatest;
 static struct {
-	char folder[32], ptx[64], npy[64], npz[64], saved[64];
+	char folder[32], ptx[64], cu[64], npy[64], npz[64], saved[64];
 } files;
 
 static long live[STUB_KIND_COUNT]; /* of earlier worlds, whose device was lost */
@@ -193,15 +194,19 @@ static void make_files(void)
 	snprintf(files.npy, sizeof(files.npy), "%s/f.npy", files.folder);
 	snprintf(files.npz, sizeof(files.npz), "%s/f.npz", files.folder);
 	snprintf(files.saved, sizeof(files.saved), "%s/saved", files.folder);
-	FILE *to = fopen(files.ptx, "w");
-	fputs(ptx, to);
-	fclose(to);
+	snprintf(files.cu, sizeof(files.cu), "%s/k.cu", files.folder);
+	const char *const texts[][2] = {{files.ptx, ptx}, {files.cu, KERNEL}};
+	for (size_t at = 0; at < countof(texts); at++) {
+		FILE *to = fopen(texts[at][0], "w");
+		fputs(texts[at][1], to);
+		fclose(to);
+	}
 	nowhere = fopen("/dev/null", "w");
 }
 
 static void remove_files(void)
 {
-	const char *const all[] = {files.ptx, files.npy, files.npz, files.saved};
+	const char *const all[] = {files.ptx, files.cu, files.npy, files.npz, files.saved};
 	for (size_t at = 0; at < countof(all); at++) {
 		unlink(all[at]);
 	}
@@ -313,6 +318,7 @@ static kz_status open_world(int row)
 	    || (st = kz_image_create(&image, ptx, sizeof(ptx) - 1, err))
 	    || (st = kz_module_load_image(&module, dev, image, err))
 	    || (st = kz_module_kernel(&kernel, module, "k", err))
+	    || (st = kz_watcher_create(&watcher, dev, files.cu, NULL, err))
 	    || (st = kz_elementwise_create(&elementwise, dev, "float *x", "x[i] = 2", NULL, err))
 	    || (st = kz_reduction_create(&reduction, dev, KZ_F32, "0", "a + b", NULL, "float *x",
 		NULL,
@@ -394,6 +400,7 @@ static void close_world(int row, bool is_clean)
 	kz_random_release(rng);
 	kz_sparse_release(csr);
 	kz_sparse_release(coo);
+	kz_watcher_release(watcher);
 	kz_module_release(module);
 	kz_image_release(image);
 	kz_buffer_release(buffer);

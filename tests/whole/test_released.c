@@ -176,6 +176,13 @@ static void *make_diagnosis(void)
 	return diagnosis;
 }
 
+static void *make_watcher(void)
+{
+	kz_watcher *watcher = NULL;
+	ok(kz_watcher_create(&watcher, dev, "none.cu", NULL, &err));
+	return watcher;
+}
+
 static void *make_prepared(void)
 {
 	kz_module *mod = NULL;
@@ -282,6 +289,11 @@ static kz_status use_cuda_array(void *texels)
 	return kz_texture_create(&texture, texels, NULL, &err);
 }
 
+static kz_status use_watcher(void *watcher)
+{
+	return kz_watcher_poll(NULL, watcher, &err);
+}
+
 static kz_status use_prepared(void *prepared)
 {
 	return kz_prepared_launch(prepared, NULL, &err);
@@ -314,6 +326,7 @@ RELEASE(surface)
 RELEASE(diagnostics)
 RELEASE(diagnosis)
 RELEASE(prepared)
+RELEASE(watcher)
 RELEASE(sparse)
 
 static void release_npz(void *handle)
@@ -346,6 +359,7 @@ static const struct {
 	{"a list of diagnostics", make_diagnostics, release_diagnostics, NULL},
 	{"a diagnosis", make_diagnosis, release_diagnosis, NULL},
 	{"a sparse matrix", make_sparse, release_sparse, use_sparse},
+	{"a watcher", make_watcher, release_watcher, use_watcher},
 	{"a prepared launch", make_prepared, release_prepared, use_prepared},
 	{"an elementwise kernel", make_elementwise, release_elementwise, use_elementwise},
 	{"a reduction kernel", make_reduction, release_reduction, use_reduction},

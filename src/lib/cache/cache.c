@@ -172,3 +172,18 @@ kz_status cache_compile(struct rtc_image *out, struct deps **deps, bool *is_know
 	source_free(&job.facts);
 	return st;
 }
+
+bool cache_watch(struct deps **out, const struct rtc_request *request)
+{
+	static const struct compiler none;
+	const struct compiler *compiler;
+	struct source_facts facts;
+	*out = NULL;
+	if (!source_scan(&facts, request->source)) {
+		return false;
+	}
+	bool ok = deps_watch(out, request, &facts,
+		compiler_get(&compiler, NULL) ? &none : compiler);
+	source_free(&facts);
+	return ok;
+}

@@ -22,6 +22,10 @@ kz_status cache_check_variables(kz_error *err);
 kz_status cache_compile(struct rtc_image *out, struct deps **deps, bool *is_known,
 	const struct rtc_request *request, kz_error *err);
 
+/* The files that a compile may read, as far as that can be known, for a watcher; NULL: there are
+ * none.  False when memory runs out. */
+bool cache_watch(struct deps **out, const struct rtc_request *request);
+
 struct cache_counts {
 	int64_t compiles;    /* by NVRTC, failed ones too */
 	int64_t disk_hits;

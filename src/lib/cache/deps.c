@@ -199,12 +199,19 @@ struct deps_scan {
 	size_t file_count;
 	int waits;
 	bool has_place, is_restless, no_memory;
+	bool goes_on; /* without what cannot be known */
 	const char *why_not;
 };
 
 static bool deps_is_over(const struct deps_scan *scan)
 {
 	return scan->why_not || scan->no_memory;
+}
+
+/* Not all can be known. */
+static void deps_give_up(struct deps_scan *scan, const char *why_not)
+{
+	scan->why_not = scan->goes_on ? NULL : why_not;
 }
 
 /* Mark a text, which stays; false if it was marked before or memory runs out. */
@@ -297,11 +304,11 @@ static char *deps_read(struct deps_scan *scan, const char *path, struct stat *in
 	kz_status st = file_read(&data, size, path, NULL);
 	if (st) {
 		scan->no_memory |= st == KZ_NO_MEMORY;
-		scan->why_not = "a header cannot be read";
+		deps_give_up(scan, "a header cannot be read");
 	} else if (stat(path, &after) != 0 || after.st_ino != info->st_ino
 	    || after.st_size != (off_t)*size
 	    || memcmp(&after.st_ctim, &info->st_ctim, sizeof(after.st_ctim)) != 0) {
-		scan->why_not = deps_changed;
+		deps_give_up(scan, deps_changed);
 	}
 	return data;
 }
@@ -326,7 +333,7 @@ static void deps_add_file(struct deps_scan *scan, const char *path, const char *
 		str_addn(&scan->files, (const char *)&long_size, sizeof(long_size));
 		str_addn(&scan->files, (const char *)&hash, sizeof(hash));
 		if (includes.has_time || includes.has_macro) {
-			scan->why_not = includes_why_not(&includes);
+			deps_give_up(scan, includes_why_not(&includes));
 		}
 	}
 	scan->has_place |= includes.has_place;
@@ -356,7 +363,8 @@ static void deps_look_at(struct deps_scan *scan, const char *folder, const char 
 	}
 	if (!S_ISREG(info.st_mode) || info.st_size > FILE_SIZE_MAX
 	    || ++scan->file_count > FILES_MAX) {
-		scan->why_not = "there are too many headers, or one is not a regular file";
+		deps_give_up(scan, "there are too many headers, or one is not a regular file");
+		deps_add_path(is_cuda ? &scan->cuda : &scan->own, path, &info);
 		return;
 	}
 	char *name_label = arena_printf(&scan->arena, "%s%s", label, name);
@@ -541,13 +549,14 @@ static struct deps *deps_create(const struct deps_head *head, const char *bytes,
 	return deps;
 }
 
-/* Look at all files, and keep in the store what was found; *out is NULL if that is not known. */
+/* Look at all files, and keep in the store what was found; *out is NULL if that is not known.
+ * Without a key the walk goes on without what cannot be known, and keeps nothing. */
 static bool deps_walk(struct deps **out, const char **why_not, const struct rtc_request *request,
 	const struct compiler *compiler, const struct str *names, const struct str *key)
 {
-	struct deps_scan scan = {.request = request, .arena = ARENA_INIT};
+	struct deps_scan scan = {.request = request, .arena = ARENA_INIT, .goes_on = !key};
 	struct str entry = STR_INIT;
-	struct store *store = store_default();
+	struct store *store = key ? store_default() : NULL;
 	scan.end = &scan.first;
 	hash_begin(&scan.own.stats);
 	hash_begin(&scan.cuda.stats);
@@ -573,7 +582,8 @@ static bool deps_walk(struct deps **out, const char **why_not, const struct rtc_
 	*why_not = scan.why_not;
 	*out = NULL;
 	if (ok && !scan.why_not) {
-		*out = deps_create(&head, entry.data + sizeof(head), hash_of(key->data, key->len),
+		*out = deps_create(&head, entry.data + sizeof(head),
+			key ? hash_of(key->data, key->len) : (struct hash){0, 0},
 			!scan.is_restless);
 		ok = *out;
 	}
@@ -699,5 +709,19 @@ bool deps_find(struct deps_result *out, const struct rtc_request *request,
 		deps_release(out->deps);
 		*out = (struct deps_result){NULL, false, NULL};
 	}
+	return ok;
+}
+
+bool deps_watch(struct deps **out, const struct rtc_request *request,
+	const struct source_facts *facts, const struct compiler *compiler)
+{
+	struct includes includes = {.names = STR_INIT};
+	const char *why_not = NULL;
+	*out = NULL;
+	bool ok = deps_scan_texts(&includes, &why_not, request, facts);
+	if (ok && includes.names.len > 0) {
+		ok = deps_walk(out, &why_not, request, compiler, &includes.names, NULL);
+	}
+	includes_free(&includes);
 	return ok;
 }

@@ -47,6 +47,10 @@ struct deps_result {
  * in *out. */
 bool deps_find(struct deps_result *out, const struct rtc_request *request,
 	const struct source_facts *facts, const struct compiler *compiler);
+/* As deps_find, but where not all files can be known *out has the others; NULL: there are none.
+ * For those who look for changes, and not for keys. */
+bool deps_watch(struct deps **out, const struct rtc_request *request,
+	const struct source_facts *facts, const struct compiler *compiler);
 struct deps *deps_retain(struct deps *deps); /* may be NULL */
 void deps_release(struct deps *deps);        /* may be NULL */
 

@@ -40,7 +40,8 @@
 	X(SPARSE, "a sparse matrix") \
 	X(STREAM, "a stream") \
 	X(SURFACE, "a surface") \
-	X(TEXTURE, "a texture")
+	X(TEXTURE, "a texture") \
+	X(WATCHER, "a watcher")
 
 /* Numbers that other memory hardly begins with. */
 enum object_kind {

@@ -67,21 +67,65 @@ kz_status kz_module_global(kz_buffer **out, kz_module *mod, const char *name, kz
 	return buffer_hold(out, st);
 }
 
-/* A buffer over the whole variable, if its size is what the caller says.  Kernels use variables
- * unseen, in any stream, so all streams are waited for. */
-static kz_status whole_global(kz_buffer **out, kz_module *mod, const char *name, int64_t size,
+/* Bytes of a variable, from one on; of all of it, if `is_whole`. */
+struct global_part {
+	const char *name;
+	int64_t offset;
+	int64_t size;
+	bool is_whole;
+};
+
+static kz_status global_check_part(const struct global_part *part, int64_t size, kz_error *err)
+{
+	if (part->is_whole ? part->size == size
+		: part->offset >= 0 && part->size >= 0 && part->offset <= size
+			&& part->size <= size - part->offset) {
+		return KZ_OK;
+	}
+	return part->is_whole ? error_set(err, KZ_RANGE, "variable '%s' has %lld byte%s, the host "
+			"memory %lld", part->name, (long long)size, plural(size),
+			(long long)part->size)
+		: error_set(err, KZ_RANGE, "variable '%s' has %lld byte%s, got a part of %lld "
+			"byte%s at byte %lld", part->name, (long long)size, plural(size),
+			(long long)part->size, plural(part->size), (long long)part->offset);
+}
+
+/* A buffer over the variable, if it has such a part.  Kernels use variables unseen, in any stream,
+ * so all streams are waited for. */
+static kz_status global_open(kz_buffer **out, kz_module *mod, const struct global_part *part,
 	kz_error *err)
 {
-	kz_status st = kz_module_global(out, mod, name, err);
+	kz_status st = kz_module_global(out, mod, part->name, err);
+	st = st ? st : global_check_part(part, kz_buffer_size(*out), err);
 	st = st ? st : kz_device_synchronize(mod->device, err);
-	if (!st && kz_buffer_size(*out) != size) {
-		st = error_set(err, KZ_RANGE, "variable '%s' has %lld byte%s, the host memory %lld",
-			name, (long long)kz_buffer_size(*out), plural(kz_buffer_size(*out)),
-			(long long)size);
-	}
+	st = st ? st : memory_check_capture((*out)->memory, err);
 	if (st) {
 		kz_buffer_release(*out);
 		*out = NULL;
+	}
+	return st;
+}
+
+static kz_status global_set(kz_module *mod, const struct global_part *part, const void *from,
+	kz_error *err)
+{
+	kz_buffer *buffer = NULL;
+	kz_status st = global_open(&buffer, mod, part, err);
+	if (!st) {
+		st = kz_copy_htod(buffer, part->offset, from, part->size, err);
+		kz_buffer_release(buffer);
+	}
+	return st;
+}
+
+static kz_status global_get(kz_module *mod, const struct global_part *part, void *to,
+	kz_error *err)
+{
+	kz_buffer *buffer = NULL;
+	kz_status st = global_open(&buffer, mod, part, err);
+	if (!st) {
+		st = kz_copy_dtoh(to, part->size, buffer, part->offset, err);
+		kz_buffer_release(buffer);
 	}
 	return st;
 }
@@ -90,28 +134,28 @@ kz_status kz_module_set_global(kz_module *mod, const char *name, const void *fro
 	kz_error *err)
 {
 	error_scope(err);
-	kz_buffer *buffer = NULL;
-	kz_status st = whole_global(&buffer, mod, name, size, err);
-	if (!st) {
-		st = memory_check_capture(buffer->memory, err);
-		st = st ? st : kz_copy_htod(buffer, 0, from, size, err);
-		kz_buffer_release(buffer);
-	}
-	return st;
+	return global_set(mod, &(struct global_part){name, 0, size, true}, from, err);
 }
 
 kz_status kz_module_get_global(kz_module *mod, const char *name, void *to, int64_t size,
 	kz_error *err)
 {
 	error_scope(err);
-	kz_buffer *buffer = NULL;
-	kz_status st = whole_global(&buffer, mod, name, size, err);
-	if (!st) {
-		st = memory_check_capture(buffer->memory, err);
-		st = st ? st : kz_copy_dtoh(to, size, buffer, 0, err);
-		kz_buffer_release(buffer);
-	}
-	return st;
+	return global_get(mod, &(struct global_part){name, 0, size, true}, to, err);
+}
+
+kz_status kz_module_set_global_at(kz_module *mod, const char *name, int64_t offset,
+	const void *from, int64_t size, kz_error *err)
+{
+	error_scope(err);
+	return global_set(mod, &(struct global_part){name, offset, size, false}, from, err);
+}
+
+kz_status kz_module_get_global_at(kz_module *mod, const char *name, int64_t offset, void *to,
+	int64_t size, kz_error *err)
+{
+	error_scope(err);
+	return global_get(mod, &(struct global_part){name, offset, size, false}, to, err);
 }
 
 /* Whether values of a dtype can be those of a variable, of which "float [2][8]" has floats.  A
@@ -136,23 +180,34 @@ static bool global_fits_type(const struct rtc_variable *variable, kz_dtype dtype
 
 /* Values for a variable, or of one. */
 struct values {
-	const kz_module *mod;
 	const char *name;
 	kz_dtype dtype;
+	int64_t first;
 	int64_t count;
+	bool is_whole;
 };
 
-/* Their bytes, if they fit the variable.  A variable that is not in the image is left for the
- * driver to find. */
-static kz_status global_values_size(int64_t *size, const struct values *values,
-	kz_error *err)
+/* The bytes of values; false if no variable has so many. */
+static bool global_bytes(int64_t *out, int64_t count, kz_dtype dtype)
 {
-	const kz_module *mod = values->mod;
+	size_t bytes = 0;
+	if (count < 0 || !size_mul(&bytes, (size_t)count, (size_t)kz_dtype_size(dtype))
+	    || bytes > INT64_MAX) {
+		return false;
+	}
+	*out = (int64_t)bytes;
+	return true;
+}
+
+/* Where they are, if their type fits the variable.  A variable that is not in the image is left for
+ * the driver to find. */
+static kz_status global_find_values(struct global_part *out, const kz_module *mod,
+	const struct values *values, kz_error *err)
+{
 	const char *name = values->name;
 	const kz_dtype dtype = values->dtype;
-	const int64_t count = values->count;
 	kz_status st;
-	size_t bytes = 0;
+	*out = (struct global_part){.name = name, .is_whole = values->is_whole};
 	if ((st = module_check(mod, err))
 	    || (st = pointer_check(name, "the name of a variable", err))) {
 		return st;
@@ -160,34 +215,61 @@ static kz_status global_values_size(int64_t *size, const struct values *values,
 	if (kz_dtype_size(dtype) == 0) {
 		return error_set(err, KZ_INVALID, "expected a dtype, got %u", (unsigned)dtype);
 	}
-	if (count < 0 || !size_mul(&bytes, (size_t)count, (size_t)kz_dtype_size(dtype))
-	    || bytes > INT64_MAX) {
+	if (!global_bytes(&out->size, values->count, dtype)) {
 		return error_set(err, KZ_RANGE, "expected a count of values, got %lld",
-			(long long)count);
+			(long long)values->count);
+	}
+	if (!global_bytes(&out->offset, values->first, dtype)) {
+		return error_set(err, KZ_RANGE, "expected the index of a value, got %lld",
+			(long long)values->first);
 	}
 	const struct rtc_variable *variable = rtc_image_variable(&mod->image->rtc, name);
-	if (variable && !global_fits_type(variable, dtype)) {
-		return error_set(err, KZ_ARGUMENT, "variable '%s' is %s, got %s", name,
-			variable->type, kz_dtype_name(dtype));
-	}
-	*size = (int64_t)bytes;
-	return KZ_OK;
+	return !variable || global_fits_type(variable, dtype) ? KZ_OK
+		: error_set(err, KZ_ARGUMENT, "variable '%s' is %s, got %s", name, variable->type,
+			kz_dtype_name(dtype));
+}
+
+static kz_status global_set_values(kz_module *mod, const struct values *values, const void *from,
+	kz_error *err)
+{
+	struct global_part part;
+	kz_status st = global_find_values(&part, mod, values, err);
+	return st ? st : global_set(mod, &part, from, err);
+}
+
+static kz_status global_get_values(kz_module *mod, const struct values *values, void *to,
+	kz_error *err)
+{
+	struct global_part part;
+	kz_status st = global_find_values(&part, mod, values, err);
+	return st ? st : global_get(mod, &part, to, err);
 }
 
 kz_status kz_module_set_values(kz_module *mod, const char *name, kz_dtype dtype, const void *from,
 	int64_t count, kz_error *err)
 {
 	error_scope(err);
-	int64_t size = 0;
-	kz_status st = global_values_size(&size, &(struct values){mod, name, dtype, count}, err);
-	return st ? st : kz_module_set_global(mod, name, from, size, err);
+	return global_set_values(mod, &(struct values){name, dtype, 0, count, true}, from, err);
 }
 
 kz_status kz_module_get_values(kz_module *mod, const char *name, kz_dtype dtype, void *to,
 	int64_t count, kz_error *err)
 {
 	error_scope(err);
-	int64_t size = 0;
-	kz_status st = global_values_size(&size, &(struct values){mod, name, dtype, count}, err);
-	return st ? st : kz_module_get_global(mod, name, to, size, err);
+	return global_get_values(mod, &(struct values){name, dtype, 0, count, true}, to, err);
+}
+
+kz_status kz_module_set_values_at(kz_module *mod, const char *name, int64_t first, kz_dtype dtype,
+	const void *from, int64_t count, kz_error *err)
+{
+	error_scope(err);
+	return global_set_values(mod, &(struct values){name, dtype, first, count, false}, from,
+		err);
+}
+
+kz_status kz_module_get_values_at(kz_module *mod, const char *name, int64_t first, kz_dtype dtype,
+	void *to, int64_t count, kz_error *err)
+{
+	error_scope(err);
+	return global_get_values(mod, &(struct values){name, dtype, first, count, false}, to, err);
 }

@@ -45,6 +45,17 @@ struct kz_module *module_retain(struct kz_module *mod)
 	return mod;
 }
 
+kz_module *kz_module_retain(kz_module *mod)
+{
+	if (!module_is_held(mod)) {
+		return NULL;
+	}
+	atomic_fetch_add(&mod->handles, 1);
+	module_retain(mod);
+	object_give(mod, mod->device);
+	return mod;
+}
+
 static void module_keep(void *module)
 {
 	(void)module_retain(module);

@@ -109,6 +109,36 @@ void module_drop(struct kz_module *mod);
 kz_status module_create(struct kz_module **out, struct kz_device *dev, struct kz_image *image,
 	const kz_load_options *options, kz_error *err);
 
+/* Bytes of any format; the name is for messages. */
+struct module_bytes {
+	const char *name;
+	const void *data;
+	size_t size;
+};
+/* The same for those. */
+kz_status module_load_bytes(struct kz_module **out, struct kz_device *dev,
+	const struct module_bytes *bytes, const kz_load_options *options, kz_error *err);
+
+/* compile_file.c */
+
+/* Read a file that kz_module_compile_file or kz_watcher_poll gets; freed with mem_free. */
+kz_status source_file_read(char **data, size_t *size, const char *path, kz_error *err);
+/* Whether it is an image. */
+bool source_file_is_image(const char *data, size_t size);
+/* Compile what was read. */
+kz_status source_file_compile(struct kz_module **out, struct kz_device *dev,
+	const struct module_bytes *file, const kz_compile_options *options, kz_error *err);
+/* The options for a file, in which its name and folder are, if need be.  *dirs belongs to them and
+ * is freed with mem_free, as is *folder. */
+struct source_file_options {
+	kz_compile_options options;
+	const char **dirs;
+	char *folder;
+};
+kz_status source_file_options_init(struct source_file_options *out, const char *path,
+	const kz_compile_options *options, kz_error *err);
+void source_file_options_finish(struct source_file_options *options);
+
 /* load_options.c */
 
 /* What the driver gets to load an image, and where it writes. */

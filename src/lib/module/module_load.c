@@ -41,20 +41,20 @@ kz_status module_create(struct kz_module **out, struct kz_device *dev, struct kz
 	return st;
 }
 
-/* The end of a load: the image, which is released, to a module for the program. */
-static kz_status module_load_end(struct kz_module **out, struct kz_device *dev,
-	struct kz_image *image, const kz_load_options *options, kz_status st, kz_error *err)
+kz_status module_load_bytes(struct kz_module **out, struct kz_device *dev,
+	const struct module_bytes *bytes, const kz_load_options *options, kz_error *err)
 {
+	struct kz_image *image = NULL;
+	kz_status st = load_bytes(&image, dev, bytes->name, bytes->data, bytes->size, err);
 	st = st ? st : module_create(out, dev, image, options, err);
 	image_release(image);
-	return module_give(out, st);
+	return st;
 }
 
 kz_status kz_module_load_with(kz_module **out, kz_device *dev, const void *data, int64_t size,
 	const kz_load_options *options, kz_error *err)
 {
 	error_scope(err);
-	struct kz_image *image = NULL;
 	kz_status st;
 	options = options ? options : &load_defaults;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
@@ -67,8 +67,8 @@ kz_status kz_module_load_with(kz_module **out, kz_device *dev, const void *data,
 		return error_set(err, KZ_INVALID, "expected the bytes of an image, got a size of "
 			"%lld", (long long)size);
 	}
-	st = load_bytes(&image, dev, "image", data, (size_t)size, err);
-	return module_load_end(out, dev, image, options, st, err);
+	const struct module_bytes bytes = {"image", data, (size_t)size};
+	return module_give(out, module_load_bytes(out, dev, &bytes, options, err));
 }
 
 kz_status kz_module_load(kz_module **out, kz_device *dev, const void *data, int64_t size,
@@ -78,35 +78,53 @@ kz_status kz_module_load(kz_module **out, kz_device *dev, const void *data, int6
 	return kz_module_load_with(out, dev, data, size, NULL, err);
 }
 
-kz_status kz_module_load_file(kz_module **out, kz_device *dev, const char *path, kz_error *err)
+kz_status kz_module_load_file_with(kz_module **out, kz_device *dev, const char *path,
+	const kz_load_options *options, kz_error *err)
 {
 	error_scope(err);
 	char *data = NULL;
 	size_t size = 0;
-	struct kz_image *image = NULL;
 	kz_status st;
+	options = options ? options : &load_defaults;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(dev, OBJECT_DEVICE, err))
 	    || (st = pointer_check(path, "the path of a file", err))
+	    || (st = load_check_options(options, err))
 	    || (st = file_read(&data, &size, path, err))) {
 		return st;
 	}
-	st = size > 0 ? load_bytes(&image, dev, path, data, size, err)
+	const struct module_bytes bytes = {path, data, size};
+	st = size > 0 ? module_load_bytes(out, dev, &bytes, options, err)
 		: error_set(err, KZ_BAD_IMAGE, "'%s' is empty, expected an image", path);
 	mem_free(data);
-	return module_load_end(out, dev, image, &load_defaults, st, err);
+	return module_give(out, st);
+}
+
+kz_status kz_module_load_file(kz_module **out, kz_device *dev, const char *path, kz_error *err)
+{
+	error_scope(err);
+	return kz_module_load_file_with(out, dev, path, NULL, err);
+}
+
+kz_status kz_module_load_image_with(kz_module **out, kz_device *dev, kz_image *image,
+	const kz_load_options *options, kz_error *err)
+{
+	error_scope(err);
+	kz_status st;
+	options = options ? options : &load_defaults;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(dev, OBJECT_DEVICE, err))
+	    || (st = object_check(image, OBJECT_IMAGE, err))
+	    || (st = load_check_options(options, err))) {
+		return st;
+	}
+	return module_give(out, module_create(out, dev, image, options, err));
 }
 
 kz_status kz_module_load_image(kz_module **out, kz_device *dev, kz_image *image, kz_error *err)
 {
 	error_scope(err);
-	kz_status st;
-	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, OBJECT_DEVICE, err))
-	    || (st = object_check(image, OBJECT_IMAGE, err))) {
-		return st;
-	}
-	return module_give(out, module_create(out, dev, image, &load_defaults, err));
+	return kz_module_load_image_with(out, dev, image, NULL, err);
 }
 
 /* Whether the driver is older than the PTX that the options ask for: a cubin for the device is what

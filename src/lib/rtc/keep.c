@@ -31,13 +31,15 @@ struct keep_place {
 	char *cache; /* the cache folder, which `path` is in; NULL: the program's own file */
 };
 
-/* Whether a file of the program has just this text; KZ_NO_MEMORY or KZ_OK. */
+/* Whether a file of the program has just this text, perhaps behind a byte order mark; KZ_NO_MEMORY
+ * or KZ_OK. */
 static kz_status keep_file_has(bool *same, const char *path, const char *text, kz_error *err)
 {
 	char *data = NULL;
 	size_t size = 0;
 	kz_status st = file_read(&data, &size, path, NULL);
-	*same = !st && size == strlen(text) && memcmp(data, text, size) == 0;
+	const size_t mark = !st && strncmp(data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+	*same = !st && size - mark == strlen(text) && memcmp(data + mark, text, size - mark) == 0;
 	mem_free(data);
 	return st == KZ_NO_MEMORY ? error_no_memory(err) : KZ_OK;
 }
