@@ -132,7 +132,7 @@ static const struct command {
 	"  --shared N                    bytes of dynamic shared memory\n"
 	"  --out NAME=FILE.npy           save the array of parameter NAME (or arg1, arg2, ...)\n"
 	"  --time N                      launch N more times, and print how long a launch takes\n"
-	"  --watch                       run again whenever FILE changes, until interrupted\n"
+	"  --watch                       run again whenever FILE or a header of it changes\n"
 	"  --device NAME                 cpu, cuda, cuda:1; else the default\n"
 	"  --check                       find accesses outside of the arrays\n"
 	"  -I FOLDER, -D MACRO[=TEXT], -a, --arch ARCH, --std STD\n"

@@ -4,7 +4,7 @@
  *
  * All words are read first, so that a typing mistake costs no compile.  Then the command opens the
  * device, compiles, makes the arguments, launches and prints; with --watch it does so after each
- * change of the file.
+ * change of the file or of a header of it.
  */
 #define _GNU_SOURCE
 #include "cli/run.h"
@@ -19,7 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 static char name[] = "kudzu run"; /* getopt's messages begin with it */
@@ -116,6 +115,7 @@ static bool run_read_option(struct run *run, int option, char *value)
 		return true;
 	case 'c':
 		run->check = true;
+		run->source.compile.line_info = 1;
 		return true;
 	default:
 		return source_options_take(&run->source, option, value);
@@ -360,18 +360,23 @@ static int run_module(struct run *run, kz_device *dev, kz_module *mod, const str
 	return run_kernel(run, dev, kernel, source);
 }
 
+/* The instance of a template that the command line names; NULL: none. */
+static const char *run_instance(const struct run *run)
+{
+	return run->kernel && strchr(run->kernel, '<') ? run->kernel : NULL;
+}
+
 static int run_source(struct run *run, const struct source *source)
 {
 	kz_error err = KZ_ERROR_INIT;
 	kz_device *dev = NULL;
 	kz_module *mod = NULL;
-	const char *instance = run->kernel && strchr(run->kernel, '<') ? run->kernel : NULL;
 	int status;
 	if (kz_device_open(&dev, run->device, &err)) {
 		status = run_fail(run, &err);
 	} else if (run->is_rehearsal && !run_guard_is_exact(dev)) {
 		status = CLI_OK;
-	} else if (source_load(&mod, dev, source, &run->source, instance, &err)) {
+	} else if (source_load(&mod, dev, source, &run->source, run_instance(run), &err)) {
 		status = run_fail(run, &err);
 	} else {
 		if (!run->is_rehearsal) {
@@ -395,7 +400,6 @@ static int run_once(struct run *run)
 	}
 	if (run->check) {
 		int output = run_guard_begin();
-		run->source.compile.line_info = 1;
 		run->is_rehearsal = true;
 		status = run_source(run, &source);
 		run->is_rehearsal = false;
@@ -408,35 +412,38 @@ static int run_once(struct run *run)
 
 /* Again and again */
 
-/* What tells one state of a file from the next. */
-static struct stat run_state_of(const char *path)
+/* Run what is in the file now, and have a watcher of that. */
+static void run_watched(struct run *run, kz_watcher **watcher, kz_device **dev)
 {
-	struct stat state;
-	memset(&state, 0, sizeof(state));
-	(void)stat(path, &state); /* a file that is not there is a state, too */
-	return state;
+	kz_error err = KZ_ERROR_INIT;
+	if (kz_device_open(dev, run->device, &err)
+	    || source_watch(watcher, *dev, run->file, &run->source, run_instance(run), &err)
+	    || kz_watcher_poll(NULL, *watcher, &err)) {
+		(void)run_fail(run, &err);
+	} else {
+		(void)run_once(run);
+	}
+	fflush(stdout);
 }
 
-static bool run_is_same(const struct stat *a, const struct stat *b)
-{
-	return a->st_ino == b->st_ino && a->st_size == b->st_size
-		&& a->st_mtim.tv_sec == b->st_mtim.tv_sec
-		&& a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
-}
-
-/* Until it is interrupted. */
-static void run_watch(struct run *run)
+/* Until it is interrupted.  Each run has a device of its own, which may end in a fault. */
+static int run_watch(struct run *run)
 {
 	const struct timespec pause = {.tv_nsec = 100000000};
 	for (;;) {
-		struct stat before = run_state_of(run->file), now;
-		(void)run_once(run);
-		fflush(stdout);
-		do {
+		kz_watcher *watcher = NULL;
+		kz_device *dev = NULL;
+		run_watched(run, &watcher, &dev);
+		if (!watcher) {
+			kz_device_close(dev);
+			return CLI_FAILED;
+		}
+		while (!kz_watcher_has_changed(watcher)) {
 			nanosleep(&pause, NULL);
-			now = run_state_of(run->file);
-		} while (run_is_same(&before, &now) || now.st_ino == 0);
-		fprintf(stderr, "%s: '%s' has changed\n", name, run->file);
+		}
+		kz_watcher_release(watcher);
+		kz_device_close(dev);
+		fprintf(stderr, "%s: '%s' or a header of it has changed\n", name, run->file);
 	}
 }
 
@@ -449,7 +456,7 @@ int run_main(int argc, char **argv)
 	} else if (!run_read_words(run, argc, argv)) {
 		status = CLI_USAGE;
 	} else if (run->watch) {
-		run_watch(run);
+		status = run_watch(run);
 	} else {
 		status = run_once(run);
 	}

@@ -178,3 +178,12 @@ kz_status source_load(kz_module **out, kz_device *dev, const struct source *sour
 	compile.instances = instance ? instances : NULL;
 	return kz_module_compile(out, dev, source->data, &compile, err);
 }
+
+kz_status source_watch(kz_watcher **out, kz_device *dev, const char *path,
+	const struct source_options *options, const char *instance, kz_error *err)
+{
+	const char *instances[] = {instance, NULL};
+	kz_compile_options compile = options->compile;
+	compile.instances = instance ? instances : NULL;
+	return kz_watcher_create(out, dev, path, &compile, err);
+}

@@ -41,5 +41,8 @@ bool source_options_take(struct source_options *options, int option, char *value
  * or NULL. */
 kz_status source_load(kz_module **out, kz_device *dev, const struct source *source,
 	const struct source_options *options, const char *instance, kz_error *err);
+/* Watch a file, and compile or load it so. */
+kz_status source_watch(kz_watcher **out, kz_device *dev, const char *path,
+	const struct source_options *options, const char *instance, kz_error *err);
 
 #endif
