@@ -19,6 +19,8 @@
 #include "cpu/ir/cfg.h"
 #include "cpu/ir/yield.h"
 
+#include <string.h>
+
 static_assert(WARP_LANES == RT_MAX_WIDTH, "the widest warp is a whole one");
 
 static LLVMBasicBlockRef *emit_make_blocks(struct emit *e, LLVMBasicBlockRef *blocks)
@@ -133,14 +135,14 @@ static bool emit_init(struct emit *e, unsigned class)
 }
 
 bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const struct jit_order *order,
-	bool has_avx512, struct ptx_diag *diag)
+	const char *features, struct ptx_diag *diag)
 {
 	const unsigned width = order->width;
 	assert(width == 1 || width == RT_MAX_WIDTH);
 	struct emit e = {.ir = ir, .module = order->module, .func = order->func, .diag = diag,
 		.width = width, .is_traced = order->is_traced, .is_checked = order->is_checked,
 		.is_watched = order->is_watched,
-		.has_avx512 = has_avx512,
+		.has_avx512 = strstr(features, "+avx512f"), .has_avx2 = strstr(features, "+avx2"),
 		.left_out = order->left_out};
 	bool ok = emit_init(&e, order->class);
 	if (ok) {

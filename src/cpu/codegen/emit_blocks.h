@@ -6,9 +6,10 @@
 #include "cpu/codegen/jit_llvm.h"
 #include "cpu/codegen/values/emit.h"
 
-/* Add the function that is ordered to the LLVM module.  *frame_size is the size of its frame. */
+/* Add the function that is ordered to the LLVM module, for a processor with these features (LLVM's
+ * names).  *frame_size is the size of its frame. */
 bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const struct jit_order *order,
-	bool has_avx512, struct ptx_diag *diag);
+	const char *features, struct ptx_diag *diag);
 
 /* emit_inst.c: make an instruction, under its guard. */
 void emit_inst(struct emit *e, const struct ptx_inst *inst);

@@ -204,11 +204,18 @@ static bool llvm_verify(LLVMModuleRef ir, const struct ptx_func *func, struct pt
 	return true;
 }
 
+static bool llvm_has_feature(const struct jit_llvm *llvm, const char *name)
+{
+	return strstr(llvm->features, name);
+}
+
 static bool llvm_run_passes(struct jit_llvm *llvm, LLVMModuleRef ir, const struct jit_order *order,
 	struct ptx_diag *diag)
 {
 	struct compile c = {.ir = ir, .order = order, .machine = llvm->machine,
-		.layout = llvm->layout};
+		.layout = llvm->layout,
+		.gathers = llvm_has_feature(llvm, "+avx512f") ? GATHER_AVX512
+			: llvm_has_feature(llvm, "+avx2") ? GATHER_AVX2 : GATHER_NONE};
 	bool ok = compile_run_passes(&c);
 	return ok || (c.error ? jit_linker_fail(diag, order->func->line, "optimise", c.error)
 		: ptx_no_memory(diag));
@@ -339,8 +346,7 @@ static enum jit_outcome llvm_make(struct jit_object *out, struct jit_llvm *llvm,
 {
 	double start = jit_now_ms();
 	const struct ptx_func *func = order->func;
-	const bool has_avx512 = strstr(llvm->features, "+avx512f");
-	if (!emit_kernel(&out->frame_size, ir, order, has_avx512, diag)
+	if (!emit_kernel(&out->frame_size, ir, order, llvm->features, diag)
 	    || !llvm_verify(ir, func, diag)) {
 		return JIT_FAILED;
 	}

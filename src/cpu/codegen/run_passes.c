@@ -51,6 +51,15 @@ static void compile_run_llvm(struct compile *c, struct str *passes)
 	LLVMDisposePassBuilderOptions(options);
 }
 
+static bool passes_make_gathers(struct compile *c)
+{
+	/* emit_trace.c writes to the same place as notes do. */
+	if (c->order->width > 1 && c->gathers != GATHER_NONE) {
+		pass_gathers(c->ir, c->fn, c->gathers, !c->order->is_traced);
+	}
+	return true;
+}
+
 static bool passes_split_addresses(struct compile *c)
 {
 	pass_base_addresses(c->fn);
@@ -107,6 +116,7 @@ static const struct {
 	{TEAM_LOOPS, ALWAYS, "simplifycfg", NULL},
 	{USUAL, ALWAYS, INSTCOMBINE ",simplifycfg", NULL},
 	{HAS_LOOPS, ALWAYS, "loop-mssa(licm),early-cse,simplifycfg", NULL},
+	{TANGLED | USUAL, PASS_GATHERS, NULL, passes_make_gathers},
 };
 
 static enum kernel_kind passes_kind(const struct jit_order *order)

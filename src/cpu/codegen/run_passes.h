@@ -4,6 +4,7 @@
 
 /* From a kernel's LLVM IR to the IR that code is generated for. */
 #include "cpu/codegen/jit_llvm.h"
+#include "cpu/codegen/passes/ir_passes.h"
 
 #include <llvm-c/Error.h>
 #include <llvm-c/TargetMachine.h>
@@ -13,6 +14,7 @@ struct compile {
 	const struct jit_order *order;
 	LLVMTargetMachineRef machine;
 	LLVMTargetDataRef layout;
+	enum gather_level gathers;    /* the processor's */
 	LLVMErrorRef error;           /* of LLVM; NULL: there is none */
 	LLVMValueRef fn;              /* the kernel */
 };

@@ -47,13 +47,28 @@ static bool launch_claim_failure(struct launch_job *job, CUresult code, const st
 	return true;
 }
 
+static bool launch_is_gather(const struct rt_warp *warp)
+{
+	return warp->lane == RT_GATHERS || warp->lane == RT_NEAR_GATHERS;
+}
+
+static uint64_t launch_gathered_address(const struct rt_warp *warp, unsigned lane)
+{
+	if (warp->lane == RT_GATHERS) {
+		return warp->at[lane];
+	}
+	int32_t index;
+	memcpy(&index, (const uint8_t *)warp->at + lane * sizeof(index), sizeof(index));
+	return warp->base + (uint64_t)(int64_t)index * warp->step;
+}
+
 /* Of lanes that read together, the first that does so at the address, or a little below it.  Of
  * addresses that no processor has the kernel does not tell which it was: the first lane. */
 static uint32_t launch_gathering_lane(const struct worker *w, const struct rt_warp *warp)
 {
 	uint32_t left = warp->gathers;
 	for (; w->fault.has_address && left != 0; left &= left - 1) {
-		uint64_t at = warp->at[__builtin_ctz(left)];
+		uint64_t at = launch_gathered_address(warp, (unsigned)__builtin_ctz(left));
 		if (w->fault.address - at < 2 * sizeof(uint64_t)) {
 			break;
 		}
@@ -100,7 +115,7 @@ static uint64_t launch_traced_address(struct device_memory *memory, const struct
 static uint32_t launch_faulty_lanes(const struct worker *w, const struct rt_warp *warp)
 {
 	uint64_t lane = warp->lane;
-	if (lane == RT_GATHERS) {
+	if (launch_is_gather(warp)) {
 		return launch_gathering_lane(w, warp);
 	}
 	if (lane >= RT_GROUP && warp->step > 0 && w->fault.has_address) {
@@ -135,9 +150,9 @@ static const struct slot *launch_faulty_slot(uint32_t *lanes, const struct worke
 	}
 	for (uint32_t i = 0; i < slot->warp.team; i++) {
 		*lanes = launch_faulty_lanes(w, &slot[i].warp);
-		if (*lanes != 0 && (slot[i].warp.lane != RT_GATHERS
-			|| w->fault.address - slot[i].warp.at[__builtin_ctz(*lanes)]
-			< 2 * sizeof(uint64_t))) {
+		if (*lanes != 0 && (!launch_is_gather(&slot[i].warp)
+			|| w->fault.address - launch_gathered_address(&slot[i].warp,
+				(unsigned)__builtin_ctz(*lanes)) < 2 * sizeof(uint64_t))) {
 			return &slot[i];
 		}
 	}

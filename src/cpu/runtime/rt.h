@@ -36,6 +36,9 @@
 
 /* In rt_warp.lane: many lanes access memory at once, each somewhere else. */
 #define RT_GATHERS 33
+/* Likewise.  rt_warp.at has indexes of 32 bits, signed, of elements of `step` bytes from `base`
+ * on. */
+#define RT_NEAR_GATHERS 34
 /* Plus a number of lanes: so many lanes in a row, of all warps of a team, have elements side by
  * side. */
 #define RT_ROWS 64
@@ -158,7 +161,8 @@ struct rt_warp {
 	uint32_t exited;               /* lanes that have, but for those of RT_DONE */
 	uint32_t sm;                   /* the worker, as %smid */
 	uint32_t lane;                 /* the last one that made an access by itself, else 32,
-					* RT_GATHERS, or in a team's first warp RT_ROWS and more */
+					* RT_GATHERS or RT_NEAR_GATHERS, or in a team's first
+					* warp RT_ROWS and more */
 	uint32_t step;                 /* of the last access of all lanes, from one lane's element
 					* to the next; 0: none so far */
 	uint64_t base;                 /* and where lane 0's is */
@@ -170,7 +174,7 @@ struct rt_warp {
 	uint32_t bar_value;            /* out: predicate, one bit per lane */
 	uint32_t line;                 /* PTX line of the last yield or trap, for messages; with
 					* emit_trace of the last access */
-	uint32_t gathers;              /* with RT_GATHERS: the lanes that read, */
+	uint32_t gathers;              /* with these two: the lanes that read, */
 	uint64_t at[RT_MAX_WIDTH];     /* and where each of them does; or where rows begin */
 	uint32_t end;                  /* in: a kernel that never yields may run the next warp, too,
 					* and those after it while `first` is less; all are whole.

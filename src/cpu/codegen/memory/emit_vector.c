@@ -18,6 +18,7 @@
 #include "base/common.h"
 
 #include "cpu/codegen/memory/emit_memory.h"
+#include "cpu/codegen/passes/ir_passes.h"
 #include "cpu/codegen/values/emit_access.h"
 #include "cpu/codegen/values/emit_lanes.h"
 #include "cpu/codegen/values/emit_value.h"
@@ -256,19 +257,24 @@ static void vector_store_strided(struct vector_access *w)
 
 /* --- One by one --- */
 
-static void vector_note_places(struct emit *e, LLVMValueRef at)
+static LLVMValueRef vector_note_places(struct emit *e, LLVMValueRef at)
 {
 	LLVMValueRef place = emit_at(e, e->warp, emit_scalar(e, 64, offsetof(struct rt_warp, at)),
 		LLVMTypeOf(at));
-	LLVMSetAlignment(LLVMBuildStore(e->builder, at, place), sizeof(uint64_t));
+	LLVMValueRef store = LLVMBuildStore(e->builder, at, place);
+	LLVMSetAlignment(store, sizeof(uint64_t));
+	return store;
 }
 
 /* For the message of a fault: which lane reads where. */
 static void vector_note_gather(struct emit *e, LLVMValueRef at)
 {
-	vector_note_places(e, at);
-	emit_set_field(e, e->warp, offsetof(struct rt_warp, gathers), emit_active(e));
+	/* Volatile, or instcombine stores a vector of bits, which AVX2 does one by one. */
+	LLVMSetVolatile(emit_set_field(e, e->warp, offsetof(struct rt_warp, gathers),
+		emit_active(e)), true);
 	emit_note_lane(e, emit_scalar(e, 32, RT_GATHERS));
+	emit_set_metadata(e, vector_note_places(e, at), PASS_GATHERS_NOTE,
+		LLVMMDNodeInContext2(e->context, NULL, 0));
 }
 
 static void vector_gather(struct vector_access *w)

@@ -21,4 +21,11 @@ bool pass_nontemporal_loops(LLVMValueRef fn, LLVMTargetDataRef layout);
 /* passes/induction.c: split induction variables of vectors.  False: no memory. */
 bool pass_induction(LLVMValueRef fn);
 
+/* passes/gathers.c: gathers and scatters by the instructions of x86 processors. */
+enum gather_level { GATHER_NONE, GATHER_AVX2, GATHER_AVX512 };
+/* Metadata of a store of addresses to rt_warp.at, behind the store to rt_warp.lane. */
+#define PASS_GATHERS_NOTE "kudzu.places"
+/* `notes`: those, too. */
+void pass_gathers(LLVMModuleRef ir, LLVMValueRef fn, enum gather_level level, bool notes);
+
 #endif

@@ -133,6 +133,7 @@ struct emit {
 	unsigned width;                 /* 1 or 32 */
 	bool failed;
 	bool is_traced, is_checked, is_watched; /* see emit_trace.c */
+	bool has_avx2;                  /* masked gathers */
 	bool has_avx512;                /* AVX-512F: masked gathers, scatters, approximate inverse
 	                                   roots, vectors of halves to floats and back */
 	struct uniformity_info uniformity; /* W = 32 */

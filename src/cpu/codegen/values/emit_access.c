@@ -31,10 +31,10 @@ LLVMValueRef emit_field(struct emit *e, LLVMValueRef base, size_t offset, LLVMTy
 	return LLVMBuildLoad2(e->builder, type, place, "");
 }
 
-void emit_set_field(struct emit *e, LLVMValueRef base, size_t offset, LLVMValueRef value)
+LLVMValueRef emit_set_field(struct emit *e, LLVMValueRef base, size_t offset, LLVMValueRef value)
 {
 	LLVMValueRef place = emit_at(e, base, emit_scalar(e, 64, offset), LLVMTypeOf(value));
-	LLVMBuildStore(e->builder, value, place);
+	return LLVMBuildStore(e->builder, value, place);
 }
 
 /* A pointer that never changes in a call, loaded in the entry and kept in *slot. */

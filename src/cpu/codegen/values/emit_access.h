@@ -7,7 +7,8 @@
 
 /* emit_access.c: `base` points to i8; fields and offsets are scalars */
 LLVMValueRef emit_field(struct emit *e, LLVMValueRef base, size_t offset, LLVMTypeRef type);
-void emit_set_field(struct emit *e, LLVMValueRef base, size_t offset, LLVMValueRef value);
+/* Gives the store. */
+LLVMValueRef emit_set_field(struct emit *e, LLVMValueRef base, size_t offset, LLVMValueRef value);
 LLVMValueRef emit_at(struct emit *e, LLVMValueRef base, LLVMValueRef offset, LLVMTypeRef type);
 LLVMValueRef emit_pointer_bits(struct emit *e, LLVMValueRef pointer); /* a scalar, i64 */
 /* Where things begin, loaded once in a call. */

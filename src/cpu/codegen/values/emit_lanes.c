@@ -138,7 +138,7 @@ LLVMValueRef emit_rt_call(struct emit *e, size_t slot, LLVMTypeRef result, LLVMV
 
 bool emit_can_gather(struct emit *e)
 {
-	return !e->mask || e->has_avx512;
+	return !e->mask || e->has_avx512 || (e->has_avx2 && emit_does(e, PASS_GATHERS));
 }
 
 bool emit_can_scatter(struct emit *e)
