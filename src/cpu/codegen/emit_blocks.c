@@ -13,6 +13,7 @@
 #include "cpu/codegen/control/emit_flow.h"
 #include "cpu/codegen/emit_blocks.h"
 #include "cpu/codegen/values/emit_access.h"
+#include "cpu/codegen/values/emit_lanes.h"
 #include "cpu/codegen/values/emit_slots.h"
 #include "cpu/codegen/values/emit_value.h"
 
@@ -100,7 +101,7 @@ static void blocks_enter_diverged(struct emit *e, size_t block)
 
 	emit_enter(e, body);
 	e->mask = mask;
-	e->mask_lanes = ir_bitcast(e, mask, e->v.i1);
+	e->mask_lanes = emit_lanes_of(e, mask);
 }
 
 static void blocks_make_diverged(struct emit *e)

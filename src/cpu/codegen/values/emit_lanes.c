@@ -17,6 +17,21 @@ LLVMValueRef emit_active(struct emit *e)
 	return e->mask ? e->mask : emit_u32(e, UINT32_MAX);
 }
 
+/* By a bitcast LLVM moves bit after bit where the processor has no registers for masks, unless the
+ * vector is used at once. */
+LLVMValueRef emit_lanes_of(struct emit *e, LLVMValueRef set)
+{
+	LLVMValueRef bits[RT_MAX_WIDTH];
+	if (e->has_avx512) {
+		return ir_bitcast(e, set, e->v.i1);
+	}
+	for (unsigned i = 0; i < e->width; i++) {
+		bits[i] = emit_u32(e, UINT32_C(1) << i);
+	}
+	LLVMValueRef mine = ir_and(e, emit_splat(e, set), LLVMConstVector(bits, e->width));
+	return ir_icmp(e, LLVMIntNE, mine, LLVMConstNull(e->v.i32));
+}
+
 LLVMValueRef emit_first_lane(struct emit *e)
 {
 	if (!e->mask) {

@@ -8,6 +8,8 @@
 /* emit_lanes.c */
 /* W = 32: the lanes that run, as a scalar. */
 LLVMValueRef emit_active(struct emit *e);
+/* The lanes of a set of 32 bits, as a vector of i1. */
+LLVMValueRef emit_lanes_of(struct emit *e, LLVMValueRef set);
 /* The first of the lanes that run; 0 if no lane runs. */
 LLVMValueRef emit_first_lane(struct emit *e);
 /* Make the code of an instruction for one lane, with scalars for types, constants and operands, and
