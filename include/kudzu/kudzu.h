@@ -64,7 +64,7 @@
  *	search.h       places among sorted elements
  *	histogram.h    how often values occur
  *	sets.h         unique elements, sets
- *	linalg.h       products of matrices and arrays, triangles, diagonals
+ *	linalg.h       products of matrices and arrays, covariances, triangles, diagonals
  *	solve.h        equations, factorizations, eigenvalues, norms
  *	sparse.h       sparse matrices
  *	fft.h          Fourier transforms, convolutions

@@ -3,15 +3,17 @@
 #define KUDZU_LINALG_H
 
 /*
- * Linear algebra, with numpy's names and conventions: products of matrices and of arrays, matrices
- * from parts of others.  solve.h has equations, factorizations, eigenvalues and norms.
+ * Linear algebra, with numpy's names and conventions: products of matrices and of arrays,
+ * covariances, matrices from parts of others.  solve.h has equations, factorizations, eigenvalues
+ * and norms.
  *
- *	kz_array *c = NULL, *d = NULL, *upper = NULL;
+ *	kz_array *c = NULL, *d = NULL, *upper = NULL, *covariances = NULL;
  *	if (kz_matmul_op(&c, a, KZ_MATRIX_TRANSPOSED, b, KZ_MATRIX_AS_IS, NULL, &err)    (a' b)
  *	    || kz_gemm(c, KZ_ARG(2), a, KZ_MATRIX_TRANSPOSED, b, KZ_MATRIX_AS_IS, KZ_ARG(1), NULL,
  *		    &err)                                 (c = 2 a' b + c)
  *	    || kz_einsum(&d, "ij,jk->ki", KZ_ARRAYS(a, b), NULL, &err)
  *	    || kz_triu(&upper, c, 1, NULL, &err)          (above the diagonal)
+ *	    || kz_cov(&covariances, a, NULL, &err)        (of the rows of a)
  *	    || kz_scale(c, 0.5, &err)) {                  (c *= 0.5)
  *		kz_error_print(&err, stderr);
  *	}
@@ -368,6 +370,67 @@ KZ_API KZ_NODISCARD kz_status kz_matrix_power(kz_array **out, kz_array *array, i
  */
 KZ_API KZ_NODISCARD kz_status kz_add_dot(kz_array *c, kz_arg alpha, kz_array *a, kz_array *b,
 	kz_arg beta, kz_error *err);
+
+/* Covariances */
+
+/** What to compute of variables.  Initialize with KZ_COV_OPTIONS_INIT. */
+typedef struct kz_cov_options {
+	size_t size;       /**< sizeof(kz_cov_options) */
+	kz_array *into;    /**< the array for the result; NULL: a new one */
+	kz_stream *stream; /**< NULL: the device's default stream */
+	kz_dtype dtype;    /**< of the result and the computation, floats or complex numbers; 0:
+	                        float64, or complex128, also for float32, as numpy has it */
+	int32_t columns;   /**< nonzero: each column is a variable and each row an observation; 0:
+	                        each row is a variable (numpy's rowvar) */
+	kz_array *y;       /**< more variables, with as many observations; or NULL */
+	double ddof;       /**< covariances divide by the number of observations minus this; the
+	                        macro sets 1.  Correlations do not depend on it */
+	void *reserved[4];
+} kz_cov_options;
+
+#ifdef __cplusplus
+#define KZ_COV_OPTIONS_INIT \
+	kz_cov_options{sizeof(kz_cov_options), nullptr, nullptr, 0, 0, nullptr, 1, {}}
+#else
+#define KZ_PP_DEFAULTS_kz_cov_options .size = sizeof(kz_cov_options), .ddof = 1
+#define KZ_COV_OPTIONS_INIT {KZ_PP_DEFAULTS_kz_cov_options}
+#endif
+
+/**
+ * Compute the covariances of variables: numpy's cov.
+ *
+ *	kz_cov(&c, x, NULL, &err)                                          (rows are variables)
+ *	kz_cov(&c, x, KZ_WITH(kz_cov_options, .columns = 1, .ddof = 0), &err)
+ *
+ * Element (i, j) is the mean of (x_i - mean_i) conj(x_j - mean_j), with a divisor of n - ddof for n
+ * observations.  The means are subtracted first, so large ones cost no digits.  The result is
+ * exactly symmetric, or Hermitian.  A variable with a NaN has NaN in its row and column.  If n -
+ * ddof is not above 0, zeros become NaN and other elements infinite, as in numpy: one observation
+ * and ddof 1 give NaN.  There are no weights.
+ *
+ * @param out set to (k, k) for k variables, those of y after those of x; 0-d for one variable.
+ *        NULL on failure.  If the options have `into`, it is set to that array with one more
+ *        reference, and may be NULL.
+ * @param x (variables, observations), any strides.  A 1-d array is one variable, and a 0-d one is
+ *        one observation of it.
+ * @param options NULL for the defaults.
+ * @return KZ_OK; KZ_INVALID for more than two extents, numbers of observations that differ, another
+ *         device, a dtype that is not one of floats or complex numbers or cannot hold the operands'
+ *         kind, and `into` or a stream that do not fit; KZ_DEVICE_MEMORY; KZ_NO_COMPILER.
+ * Ownership: release the result with kz_array_release.
+ * Async: returns before the work is done.
+ */
+KZ_API KZ_NODISCARD kz_status kz_cov(kz_array **out, kz_array *x, const kz_cov_options *options,
+	kz_error *err);
+
+/**
+ * Compute the correlation coefficients of variables (Pearson's): numpy's corrcoef.  As kz_cov.
+ *
+ * Element (i, j) is cov(i, j) / sqrt(cov(i, i) cov(j, j)).  Its real and its imaginary part are
+ * between -1 and 1.  A variable that never changes has NaN in its row and column.
+ */
+KZ_API KZ_NODISCARD kz_status kz_corrcoef(kz_array **out, kz_array *x,
+	const kz_cov_options *options, kz_error *err);
 
 /* Matrices from parts of others */
 

@@ -57,6 +57,8 @@ static int wrong;
 	X(kz_matmul, "b", (&out, a, none, NULL, &err)) \
 	X(kz_matmul_op, "a", (&out, none, KZ_MATRIX_TRANSPOSED, a, KZ_MATRIX_AS_IS, NULL, &err)) \
 	X(kz_matmul_op, "b", (&out, a, KZ_MATRIX_TRANSPOSED, none, KZ_MATRIX_AS_IS, NULL, &err)) \
+	X(kz_cov, "x", (&out, none, NULL, &err)) \
+	X(kz_corrcoef, "x", (&out, none, NULL, &err)) \
 	X(kz_dot, "b", (&out, a, none, NULL, &err)) \
 	X(kz_solve, "array", (&out, none, a, NULL, &err)) \
 	X(kz_inv, "array", (&out, none, NULL, &err)) \

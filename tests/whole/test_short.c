@@ -22,7 +22,8 @@
 
 /* Members that are not 0. */
 #define DEFAULTS(X) \
-	X(kz_sparse_cg_options, rtol, 1e-5) X(kz_histogram_options, bins, 10) \
+	X(kz_cov_options, ddof, 1) X(kz_sparse_cg_options, rtol, 1e-5) \
+	X(kz_histogram_options, bins, 10) \
 	X(kz_access_window, hit_ratio, 1) X(kz_access_window, hit, KZ_ACCESS_PERSISTING) \
 	X(kz_copy_3d_options, height, 1) X(kz_copy_3d_options, depth, 1) \
 	X(kz_scan_options, axis, -1) X(kz_integrate_options, dx, 1) \

@@ -178,6 +178,22 @@ static kz_status do_scan_into(kz_array **out, kz_stream *s)
 SEARCH(searchsorted, kz_searchsorted(out, in.line, in.real, &o, &err))
 SEARCH(digitize, kz_digitize(out, in.plane, in.factors, &o, &err))
 
+static kz_status do_cov(kz_array **out, kz_stream *s)
+{
+	kz_cov_options o = KZ_COV_OPTIONS_INIT;
+	o.stream = s;
+	o.y = in.plane;
+	return kz_cov(out, in.plane, &o, &err);
+}
+
+static kz_status do_corrcoef(kz_array **out, kz_stream *s)
+{
+	kz_cov_options o = KZ_COV_OPTIONS_INIT;
+	o.stream = s;
+	o.columns = 1;
+	return kz_corrcoef(out, in.matrix, &o, &err);
+}
+
 static kz_status do_histogram(kz_array **out, kz_stream *s)
 {
 	kz_histogram_options o = KZ_HISTOGRAM_OPTIONS_INIT;
@@ -294,6 +310,7 @@ static const struct call {
 	ROW(dot) ROW(vdot) ROW(outer) ROW(kron) ROW(einsum) ROW(mdot) ROW(tril) ROW(diag) ROW(diff)
 	ROW(vander) ROW(trace) ROW(softmax) ROW(log_softmax) ROW(uniform) ROW(integers)
 	ROW(concatenate) ROW(tile) ROW(repeat) ROW(one_hot) ROW(rank) ROW(texels)
+	ROW(cov) ROW(corrcoef)
 	ROW(searchsorted) ROW(digitize) ROW(histogram) ROW(histogram_between) ROW(bincount) ROW(
 		segments)
 	ROW(segments_combined) ROW(by_key) ROW(encode) ROW(decode)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
-# Matrices from parts of others: linalg.h and scan.h.
+# Matrices from parts of others, covariances: linalg.h and scan.h.
+
+import warnings
 
 import numpy as np
 
@@ -129,6 +131,85 @@ def vander_dtype(case):
     return [promote(case.operands[0].dtype, "int64")]
 
 
+# cov and corrcoef: the mean is subtracted, which costs as many digits as it is larger than the rest
+
+def draw_cov(d):
+    dtype = d.pick(ALL)
+    kind = d.pick(INTEGERS + INEXACT)
+    observations = d.extent(30)
+    shapes = [(d.extent(7), observations), (d.integer(1, 3), observations)]
+    if d.chance(0.15):
+        shapes[d.integer(0, 1)] = (observations,)
+    if d.chance(0.5):
+        d.options["columns"] = 1
+        shapes = [shape[::-1] for shape in shapes]
+    if d.chance(0.4) and 0 not in shapes[0]:
+        d.options["y"] = d.lay(kind, d.numbers(kind, shapes[1]))
+        if d.chance(0.1):
+            d.refused = "KZ_INVALID"
+            d.options["y"] = d.lay("float32", d.numbers("float32", (observations + 1,)))
+    if d.chance(0.5):
+        d.options["ddof"] = d.integer(0, 2)
+    x = d.lay(dtype, d.numbers(dtype, shapes[0]))
+    is_complex = np.dtype(cov_dtype_of(d, x)).kind == "c"
+    if d.chance(0.3):
+        d.options["dtype"] = d.pick(COMPLEX if is_complex else INEXACT)
+    d.keywords = {"options": d.options}
+    return (x,)
+
+
+def cov_dtype_of(d, x):
+    return d.options.get("dtype") or promote(
+        *[each.dtype for each in (x, d.options.get("y")) if each is not None], "float64")
+
+
+def cov_dtype(case):
+    return [cov_dtype_of(case.draw, case.operands[0])]
+
+
+def rows_of(x, options):
+    return x.T if options.get("columns") and x.ndim > 1 else np.atleast_2d(x)
+
+
+def cov_operands(x, options):
+    y = options.get("y")
+    return [rows_of(x, options)] + ([] if y is None else [rows_of(y.value, options)])
+
+
+def reference_cov(x, options):
+    dtype = options.get("dtype")
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return np.cov(*cov_operands(x, options), ddof=options.get("ddof", 1), dtype=dtype)
+
+
+def reference_corrcoef(x, options):
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return np.corrcoef(*cov_operands(x, options), dtype=options.get("dtype"))
+
+
+def cov_bound(case):
+    rows = np.concatenate(cov_operands(case.values[0], case.draw.options)).astype(complex)
+    largest = np.abs(rows).max(initial=0)
+    return [apart(case.result_dtypes()[0], rows.shape[1], 2 * largest ** 2)]
+
+
+def corrcoef_bound(case):
+    rows = np.concatenate(cov_operands(case.values[0], case.draw.options)).astype(complex)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        spread = (np.abs(rows).max(axis=1, initial=0) / np.std(rows, axis=1)) ** 2
+    spread = np.nan_to_num(spread, posinf=0)
+    return [apart(case.result_dtypes()[0], rows.shape[1],
+                  np.squeeze(spread[:, None] + spread[None, :]))]
+
+
+def cov_holds(case):
+    ours = np.atleast_2d(case.ours[0])
+    yield "the result, transposed and conjugated", ours.conj().T, ours, 0
+
+
 ROWS = [
     Row("tril", draw_triangle, "kz_tril", np.tril, into="operand"),
     Row("triu", draw_triangle, "kz_triu", np.triu, into="operand"),
@@ -140,4 +221,7 @@ ROWS = [
         dtype=own_dtype),
     Row("scale_along", draw_scale_along, in_place("kz_scale_along"), reference_scale_along,
         product_bound, dtype=own_dtype),
+    Row("cov", draw_cov, "kz_cov", reference_cov, cov_bound, cov_holds, cov_dtype, into=True),
+    Row("corrcoef", draw_cov, "kz_corrcoef", reference_corrcoef, corrcoef_bound, cov_holds,
+        cov_dtype, into=True),
 ]
