@@ -2,6 +2,13 @@
 /* A kernel from a string: compile it, launch it, read the result back.  Prints "0 2 ... 30". */
 #include <kudzu/kudzu.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+/* A call that fails prints why, and ends the program. */
+static kz_error err = KZ_ERROR_INIT;
+#define CHECK(call) do { \
+		if (call) { kz_error_print(&err, stderr); exit(1); } \
+	} while (0)
 
 static const char source[] =
 	"extern \"C\" __global__ void doublify(float *a)\n"
@@ -12,32 +19,22 @@ static const char source[] =
 
 int main(void)
 {
-	float host[16];
+	float host[4][4];
 	for (int i = 0; i < 16; i++) {
-		host[i] = i;
+		host[i / 4][i % 4] = i;
 	}
 
-	kz_error err = KZ_ERROR_INIT;
 	kz_device *dev = NULL;
 	kz_module *mod = NULL;
-	kz_array *a = NULL;
 	kz_kernel *doublify = NULL;
-
-	if (kz_device_open(&dev, NULL, &err)                    /* the GPU, or else the CPU */
-	    || kz_module_compile(&mod, dev, source, NULL, &err)
-	    || kz_module_kernel(&doublify, mod, "doublify", &err)
-	    || kz_array_from(&a, dev, KZ_F32, KZ_SHAPE(4, 4), host, sizeof(host), &err)
-	    || kz_launch(doublify, kz_dim(1, 1, 1), kz_dim(4, 4, 1), NULL, &err, KZ_ARGS(a))
-	    || kz_array_get(a, host, sizeof(host), &err)) {
-		kz_error_print(&err, stderr);
-	} else {
-		printf("%g %g ... %g\n", host[0], host[1], host[15]);
-	}
-
-	int failed = kz_error_status(&err) != KZ_OK;
-	kz_error_clear(&err);
-	kz_array_release(a);
-	kz_module_release(mod);
-	kz_device_close(dev);
-	return failed;
+	kz_array *a = NULL;
+	CHECK(kz_device_open(&dev, NULL, &err));        /* the GPU, or else the CPU */
+	CHECK(kz_module_compile(&mod, dev, source, NULL, &err));
+	CHECK(kz_module_kernel(&doublify, mod, "doublify", &err));
+	CHECK(kz_array_from(&a, dev, KZ_FROM(host), &err));
+	CHECK(kz_launch(doublify, KZ_DIM(1), KZ_DIM(4, 4), NULL, &err, KZ_ARGS(a)));
+	CHECK(kz_array_get(a, host, sizeof(host), &err));
+	printf("%g %g ... %g\n", host[0][0], host[0][1], host[3][3]);
+	kz_release_all(a, mod, dev);
+	return 0;
 }

@@ -6,6 +6,13 @@
 #include <kudzu/kudzu.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+/* A call that fails prints why, and ends the program. */
+static kz_error err = KZ_ERROR_INIT;
+#define CHECK(call) do { \
+		if (call) { kz_error_print(&err, stderr); exit(1); } \
+	} while (0)
 
 static const char doublify_source[] =
 	"__global__ void doublify(float *a)\n"
@@ -22,10 +29,8 @@ static const char vecadd_source[] =
 	"}\n";
 
 /* Compile the file at `path`, or `source` where that is NULL. */
-static kz_status compile(kz_module **out, kz_device *dev, const char *source, const char *path,
-	kz_error *err)
+static void compile(kz_module **out, kz_device *dev, const char *source, const char *path)
 {
-	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
 	char text[4096];
 	if (path) {
 		FILE *file = fopen(path, "r");
@@ -35,13 +40,12 @@ static kz_status compile(kz_module **out, kz_device *dev, const char *source, co
 		}
 		if (size == sizeof(text)) {
 			fprintf(stderr, "%s: cannot be read, or is too long\n", path);
-			return KZ_IO;
+			exit(1);
 		}
 		text[size] = '\0';
-		options.name = path;
 		source = text;
 	}
-	return kz_module_compile(out, dev, source, &options, err);
+	CHECK(kz_module_compile(out, dev, source, KZ_WITH(kz_compile_options, .name = path), &err));
 }
 
 /* Compare with 2a + b by hand; a float carries seven digits of it. */
@@ -64,37 +68,25 @@ int main(int argc, char **argv)
 	const float a[4][4] = {{0.75400907f, -0.45637074f, 1.3098347f, 0.386344f}};
 	const float b[4] = {-1.3792673f, 0.13927236f, 1.8463005f, 0.7482839f};
 	float c[4];
-
-	kz_error err = KZ_ERROR_INIT;
 	kz_device *dev = NULL;
 	kz_module *mods[2] = {NULL, NULL};
 	kz_kernel *doublify = NULL, *vecadd = NULL;
 	kz_array *A = NULL, *B = NULL, *C = NULL;
 
-	/* doublify works on 4x4 threads, so A has 16 elements; VecAdd adds its first row. */
-	int ok = !(kz_device_open(&dev, NULL, &err)
-	    || compile(&mods[0], dev, doublify_source, files[0], &err)
-	    || compile(&mods[1], dev, vecadd_source, files[1], &err)
-	    || kz_module_kernel(&doublify, mods[0], "doublify", &err)
-	    || kz_module_kernel(&vecadd, mods[1], "VecAdd", &err)
-	    || kz_array_from(&A, dev, KZ_F32, KZ_SHAPE(4, 4), a, sizeof(a), &err)
-	    || kz_array_from(&B, dev, KZ_F32, KZ_SHAPE(4), b, sizeof(b), &err)
-	    || kz_array_like(&C, B, &err)
-	    || kz_launch(doublify, kz_dim(1, 1, 1), kz_dim(4, 4, 1), NULL, &err, KZ_ARGS(A))
-	    || kz_launch(vecadd, kz_dim(1, 1, 1), kz_dim(4, 1, 1), NULL, &err, KZ_ARGS(A, B, C))
-	    || kz_array_get(C, c, sizeof(c), &err));
-	kz_error_print(&err, stderr);
-	if (ok) {
-		printf("2a + b = {%g, %g, %g, %g}\n", c[0], c[1], c[2], c[3]);
-		ok = is_right(c);
-	}
+	CHECK(kz_device_open(&dev, NULL, &err));
+	compile(&mods[0], dev, doublify_source, files[0]);
+	compile(&mods[1], dev, vecadd_source, files[1]);
+	CHECK(kz_module_kernel(&doublify, mods[0], "doublify", &err));
+	CHECK(kz_module_kernel(&vecadd, mods[1], "VecAdd", &err));
 
-	kz_error_clear(&err);
-	kz_array_release(A);
-	kz_array_release(B);
-	kz_array_release(C);
-	kz_module_release(mods[0]);
-	kz_module_release(mods[1]);
-	kz_device_close(dev);
-	return !ok;
+	/* doublify works on 4x4 threads, so A has 16 elements; VecAdd adds its first row. */
+	CHECK(kz_array_from(&A, dev, KZ_FROM(a), &err));
+	CHECK(kz_array_from(&B, dev, KZ_FROM(b), &err));
+	CHECK(kz_array_like(&C, B, &err));
+	CHECK(kz_launch(doublify, KZ_DIM(1), KZ_DIM(4, 4), NULL, &err, KZ_ARGS(A)));
+	CHECK(kz_launch(vecadd, KZ_DIM(1), KZ_DIM(4), NULL, &err, KZ_ARGS(A, B, C)));
+	CHECK(kz_array_get(C, c, sizeof(c), &err));
+	printf("2a + b = {%g, %g, %g, %g}\n", c[0], c[1], c[2], c[3]);
+	kz_release_all(A, B, C, mods[0], mods[1], dev);
+	return !is_right(c);
 }

@@ -2,6 +2,13 @@
 /* List every device of this machine and its properties. */
 #include <kudzu/kudzu.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+/* A call that fails prints why, and ends the program. */
+static kz_error err = KZ_ERROR_INIT;
+#define CHECK(call) do { \
+		if (call) { kz_error_print(&err, stderr); exit(1); } \
+	} while (0)
 
 static const char *yes_no(int flag)
 {
@@ -35,25 +42,23 @@ static void print_limits(const kz_device_info *info)
 /* Returns 1 if the device works. */
 static int print_device(const char *name)
 {
-	kz_error err = KZ_ERROR_INIT;
 	kz_device *dev = NULL;
 	kz_device_info info = KZ_DEVICE_INFO_INIT;
 	int64_t free_size = 0, total_size = 0;
 
-	int failed = kz_device_open(&dev, name, &err)
-		|| kz_device_describe(dev, &info, &err)
-		|| kz_device_memory(dev, &free_size, &total_size, &err);
-	if (failed) {
+	if (kz_device_open(&dev, name, &err)) {
 		printf("%s: %s\n", name, kz_error_message(&err));
-	} else {
-		printf("%s: %s\n", kz_device_name(dev), kz_device_model(dev));
-		print_limits(&info);
-		printf("  memory              %lld MiB, %lld MiB of them free\n",
-			(long long)total_size >> 20, (long long)free_size >> 20);
+		kz_error_clear(&err);
+		return 0;
 	}
-	kz_error_clear(&err);
+	CHECK(kz_device_describe(dev, &info, &err));
+	CHECK(kz_device_memory(dev, &free_size, &total_size, &err));
+	printf("%s: %s\n", kz_device_name(dev), kz_device_model(dev));
+	print_limits(&info);
+	printf("  memory              %lld MiB, %lld MiB of them free\n",
+		(long long)total_size >> 20, (long long)free_size >> 20);
 	kz_device_close(dev);
-	return !failed;
+	return 1;
 }
 
 int main(void)

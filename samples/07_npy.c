@@ -10,76 +10,76 @@
 #include <stdlib.h>
 #include <time.h>
 
+/* A call that fails prints why, and ends the program. */
+static kz_error err = KZ_ERROR_INIT;
+#define CHECK(call) do { \
+		if (call) { kz_error_print(&err, stderr); exit(1); } \
+	} while (0)
+
+static char npy[256], npz[256];
+
 /* A file of its own in the folder for temporary ones. */
-static void choose_path(char *path, size_t size, const char *name)
+static void choose_path(char path[256], const char *name)
 {
 	const char *folder = getenv("TMPDIR");
-	snprintf(path, size, "%s/kudzu-%lld-%p-%s", folder ? folder : "/tmp", (long long)time(NULL),
+	snprintf(path, 256, "%s/kudzu-%lld-%p-%s", folder ? folder : "/tmp", (long long)time(NULL),
 		(void *)path, name);
 }
 
+/* However the program ends. */
+static void remove_files(void)
+{
+	remove(npy);
+	remove(npz);
+}
+
 /* 0, 1, 4, ... to a file; the same from there. */
-static kz_status squares(kz_device *dev, const char *path, kz_error *err)
+static void squares(kz_device *dev)
 {
 	kz_array *numbers = NULL, *squares = NULL, *loaded = NULL;
-	kz_status st;
-	(void)((st = kz_arange(&numbers, dev, KZ_I32, 0, 10, 1, err))
-		|| (st = kz_square(&squares, numbers, err))
-		|| (st = kz_array_save(squares, path, err))
-		|| (st = kz_array_load(&loaded, dev, path, KZ_I32, err))
-		|| (st = kz_array_print(loaded, stdout, err)));
-	kz_array_release(numbers);
-	kz_array_release(squares);
-	kz_array_release(loaded);
-	return st;
+	CHECK(kz_arange(&numbers, dev, KZ_I32, 0, 10, 1, &err));
+	CHECK(kz_square(&squares, numbers, &err));
+	CHECK(kz_array_save(squares, npy, &err));
+	CHECK(kz_array_load(&loaded, dev, npy, KZ_I32, &err));
+	CHECK(kz_array_print(loaded, stdout, &err));
+	kz_release_all(numbers, squares, loaded);
 }
 
 /* Two arrays to one file. */
-static kz_status write_curve(kz_device *dev, const char *path, kz_error *err)
+static void write_curve(kz_device *dev)
 {
 	kz_array *x = NULL, *y = NULL;
-	kz_status st;
-	if (!(st = kz_linspace(&x, dev, KZ_F64, 0, 1, 5, 1, err)) && !(st = kz_sqrt(&y, x, err))) {
-		const kz_npz_item items[] = {{"x", x}, {"y", y}};
-		st = kz_npz_save(path, items, 2, err);
-	}
-	kz_array_release(x);
-	kz_array_release(y);
-	return st;
+	CHECK(kz_linspace(&x, dev, KZ_F64, 0, 1, 5, 1, &err));
+	CHECK(kz_sqrt(&y, x, &err));
+	const kz_npz_item items[] = {{"x", x}, {"y", y}};
+	CHECK(kz_npz_save(npz, items, 2, &err));
+	kz_release_all(x, y);
 }
 
-static kz_status read_curve(kz_device *dev, const char *path, kz_error *err)
+static void read_curve(kz_device *dev)
 {
-	kz_npz *npz = NULL;
-	kz_status st = kz_npz_open(&npz, path, err);
-	for (int64_t i = 0; !st && i < kz_npz_count(npz); i++) {
+	kz_npz *file = NULL;
+	CHECK(kz_npz_open(&file, npz, &err));
+	for (int64_t i = 0; i < kz_npz_count(file); i++) {
 		kz_array *array = NULL;
-		printf("%s = ", kz_npz_name(npz, i));
-		if (!(st = kz_npz_load(&array, npz, dev, kz_npz_name(npz, i), 0, err))) {
-			st = kz_array_print(array, stdout, err);
-		}
+		printf("%s = ", kz_npz_name(file, i));
+		CHECK(kz_npz_load(&array, file, dev, kz_npz_name(file, i), 0, &err));
+		CHECK(kz_array_print(array, stdout, &err));
 		kz_array_release(array);
 	}
-	kz_npz_close(npz);
-	return st;
+	kz_npz_close(file);
 }
 
 int main(void)
 {
-	kz_error err = KZ_ERROR_INIT;
 	kz_device *dev = NULL;
-	char npy[256], npz[256];
-
-	choose_path(npy, sizeof(npy), "squares.npy");
-	choose_path(npz, sizeof(npz), "curve.npz");
-	int failed = kz_device_open(&dev, NULL, &err) || squares(dev, npy, &err)
-		|| write_curve(dev, npz, &err) || read_curve(dev, npz, &err);
-	if (failed) {
-		kz_error_print(&err, stderr);
-	}
-	remove(npy);
-	remove(npz);
+	choose_path(npy, "squares.npy");
+	choose_path(npz, "curve.npz");
+	atexit(remove_files);
+	CHECK(kz_device_open(&dev, NULL, &err));
+	squares(dev);
+	write_curve(dev);
+	read_curve(dev);
 	kz_device_close(dev);
-	kz_error_clear(&err);
-	return failed;
+	return 0;
 }

@@ -8,48 +8,42 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* A call that fails prints why, and ends the program. */
+static kz_error err = KZ_ERROR_INIT;
+#define CHECK(call) do { \
+		if (call) { kz_error_print(&err, stderr); exit(1); } \
+	} while (0)
+
 enum { SIZE = 64, STEPS = 200 };
 
 /* A cold plate with a hot edge, and a hot bar inside that is not kept hot. */
-static kz_status make_plate(kz_array **out, kz_device *dev, kz_error *err)
+static void make_plate(kz_array **out, kz_device *dev)
 {
 	kz_array *edge = NULL, *bar = NULL;
-	kz_status st;
-	if (!(st = kz_array_zeros(out, dev, KZ_F32, KZ_SHAPE(SIZE, SIZE), err))
-	    && !(st = kz_array_slice(&edge, *out, KZ_AT(0), err))
-	    && !(st = kz_array_slice(&bar, *out, KZ_AT(KZ_SLICE(40, 48), KZ_SLICE(8, 56)), err))
-	    && !(st = kz_array_fill(edge, KZ_ARG(1), err))) {
-		st = kz_array_fill(bar, KZ_ARG(1), err);
-	}
-	kz_array_release(edge);
-	kz_array_release(bar);
-	return st;
+	CHECK(kz_array_zeros(out, dev, KZ_F32, KZ_SHAPE(SIZE, SIZE), &err));
+	CHECK(kz_array_slice(&edge, *out, KZ_AT(0), &err));
+	CHECK(kz_array_slice(&bar, *out, KZ_AT(KZ_SLICE(40, 48), KZ_SLICE(8, 56)), &err));
+	CHECK(kz_array_fill(edge, KZ_ARG(1), &err));
+	CHECK(kz_array_fill(bar, KZ_ARG(1), &err));
+	kz_release_all(edge, bar);
 }
 
 /* The inner points, and the same moved by one in each direction: five views of one memory. */
-static kz_status run(kz_array *plate, kz_error *err)
+static void run(kz_array *plate)
 {
 	kz_array *u = NULL, *n = NULL, *s = NULL, *w = NULL, *e = NULL;
-	kz_op_options options = KZ_OP_OPTIONS_INIT;
 	kz_slice inner = KZ_SLICE(1, -1), before = KZ_SLICE(0, -2), behind = KZ_SLICE(2, KZ_OMIT);
-	kz_status st;
-	if (!(st = kz_array_slice(&u, plate, KZ_AT(inner, inner), err))
-	    && !(st = kz_array_slice(&n, plate, KZ_AT(before, inner), err))
-	    && !(st = kz_array_slice(&s, plate, KZ_AT(behind, inner), err))
-	    && !(st = kz_array_slice(&w, plate, KZ_AT(inner, before), err))) {
-		st = kz_array_slice(&e, plate, KZ_AT(inner, behind), err);
+	CHECK(kz_array_slice(&u, plate, KZ_AT(inner, inner), &err));
+	CHECK(kz_array_slice(&n, plate, KZ_AT(before, inner), &err));
+	CHECK(kz_array_slice(&s, plate, KZ_AT(behind, inner), &err));
+	CHECK(kz_array_slice(&w, plate, KZ_AT(inner, before), &err));
+	CHECK(kz_array_slice(&e, plate, KZ_AT(inner, behind), &err));
+	for (int step = 0; step < STEPS; step++) {
+		/* u overlaps all others: as if they had been read before */
+		CHECK(kz_eval_into(u, "u + 0.2 * (n + s + w + e - 4*u)", &err,
+			KZ_VARS(u, n, s, w, e)));
 	}
-	options.into = u; /* it overlaps all others: as if they had been read before */
-	for (int step = 0; step < STEPS && !st; step++) {
-		st = kz_eval(NULL, "u + 0.2 * (n + s + w + e - 4*u)", &options, err,
-			KZ_VARS(u, n, s, w, e));
-	}
-	kz_array_release(u);
-	kz_array_release(n);
-	kz_array_release(s);
-	kz_array_release(w);
-	kz_array_release(e);
-	return st;
+	kz_release_all(u, n, s, w, e);
 }
 
 static void show(const unsigned char *grey, const char *path)
@@ -71,20 +65,14 @@ static void show(const unsigned char *grey, const char *path)
 int main(int argc, char **argv)
 {
 	static unsigned char grey[SIZE * SIZE];
-	kz_error err = KZ_ERROR_INIT;
 	kz_device *dev = NULL;
 	kz_array *plate = NULL, *picture = NULL;
-	if (kz_device_open(&dev, NULL, &err) || make_plate(&plate, dev, &err) || run(plate, &err)
-	    || kz_eval(&picture, "uint8(255 * plate)", NULL, &err, KZ_VARS(plate))
-	    || kz_array_get(picture, grey, sizeof(grey), &err)) {
-		kz_error_print(&err, stderr);
-	} else {
-		show(grey, argc > 1 ? argv[1] : NULL);
-	}
-	int failed = kz_error_status(&err) != KZ_OK;
-	kz_error_clear(&err);
-	kz_array_release(picture);
-	kz_array_release(plate);
-	kz_device_close(dev);
-	return failed;
+	CHECK(kz_device_open(&dev, NULL, &err));
+	make_plate(&plate, dev);
+	run(plate);
+	CHECK(kz_eval(&picture, "uint8(255 * plate)", NULL, &err, KZ_VARS(plate)));
+	CHECK(kz_array_get(picture, grey, sizeof(grey), &err));
+	show(grey, argc > 1 ? argv[1] : NULL);
+	kz_release_all(picture, plate, dev);
+	return 0;
 }

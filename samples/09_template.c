@@ -5,6 +5,13 @@
  */
 #include <kudzu/kudzu.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+/* A call that fails prints why, and ends the program. */
+static kz_error err = KZ_ERROR_INIT;
+#define CHECK(call) do { \
+		if (call) { kz_error_print(&err, stderr); exit(1); } \
+	} while (0)
 
 static const char source[] =
 	"template <class T, int FACTOR>\n"
@@ -16,43 +23,29 @@ static const char source[] =
 	"	}\n"
 	"}\n";
 
-static const char *const instances[] = {"scale<float, 4>", "scale<int, -1>", NULL};
-
 /* Run one instance over 0, 1, 2, ... */
-static kz_status run(kz_device *dev, kz_module *mod, const char *name, kz_dtype dtype,
-	kz_error *err)
+static void run(kz_device *dev, kz_module *mod, const char *name, kz_dtype dtype)
 {
 	kz_kernel *kernel = NULL;
 	kz_array *x = NULL;
-	kz_status st;
-	if (!(st = kz_module_kernel(&kernel, mod, name, err))
-	    && !(st = kz_arange(&x, dev, dtype, 0, 6, 1, err))
-	    && !(st = kz_launch_1d(kernel, kz_array_count(x), NULL, err,
-			KZ_ARGS(x, kz_array_count(x))))) {
-		printf("%s: ", kz_kernel_signature(kernel));
-		st = kz_array_print(x, stdout, err);
-	}
+	CHECK(kz_module_kernel(&kernel, mod, name, &err));
+	CHECK(kz_arange(&x, dev, dtype, 0, 6, 1, &err));
+	CHECK(kz_launch_1d(kernel, kz_array_count(x), NULL, &err, KZ_ARGS(x, kz_array_count(x))));
+	printf("%s: ", kz_kernel_signature(kernel));
+	CHECK(kz_array_print(x, stdout, &err));
 	kz_array_release(x);
-	return st;
 }
 
 int main(void)
 {
-	kz_error err = KZ_ERROR_INIT;
+	const char *const instances[] = {"scale<float, 4>", "scale<int, -1>", NULL};
 	kz_device *dev = NULL;
 	kz_module *mod = NULL;
-	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
-
-	options.instances = instances;
-	int failed = kz_device_open(&dev, NULL, &err)
-		|| kz_module_compile(&mod, dev, source, &options, &err)
-		|| run(dev, mod, "scale<float,4>", KZ_F32, &err)
-		|| run(dev, mod, "scale<int, -1>", KZ_I32, &err);
-	if (failed) {
-		kz_error_print(&err, stderr);
-	}
-	kz_error_clear(&err);
-	kz_module_release(mod);
-	kz_device_close(dev);
-	return failed;
+	CHECK(kz_device_open(&dev, NULL, &err));
+	CHECK(kz_module_compile(&mod, dev, source,
+		KZ_WITH(kz_compile_options, .instances = instances), &err));
+	run(dev, mod, "scale<float,4>", KZ_F32);
+	run(dev, mod, "scale<int, -1>", KZ_I32);
+	kz_release_all(mod, dev);
+	return 0;
 }

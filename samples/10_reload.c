@@ -8,8 +8,15 @@
  */
 #include <kudzu/kudzu.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <threads.h>
 #include <time.h>
+
+/* A call that fails prints why, and ends the program. */
+static kz_error err = KZ_ERROR_INIT;
+#define CHECK(call) do { \
+		if (call) { kz_error_print(&err, stderr); exit(1); } \
+	} while (0)
 
 #define KERNEL "__global__ void f(float *x)\n{\n\tx[threadIdx.x] "
 
@@ -34,31 +41,28 @@ static void run(kz_module *mod)
 {
 	float x[4] = {1, 2, 3, 4};
 	kz_kernel *f = NULL;
-	kz_error err = KZ_ERROR_INIT;
 	if (kz_module_kernel(&f, mod, "f", &err)
-	    || kz_launch(f, kz_dim(1, 1, 1), kz_dim(4, 1, 1), NULL, &err,
-		       KZ_ARGS(KZ_INOUT(x, sizeof(x))))) {
+	    || kz_launch(f, KZ_DIM(1), KZ_DIM(4), NULL, &err, KZ_ARGS(KZ_INOUT(x, sizeof(x))))) {
 		printf("%s\n", err.message);
+		kz_error_clear(&err);
 	} else {
 		printf("f = %g %g %g %g\n", x[0], x[1], x[2], x[3]);
 	}
-	kz_error_clear(&err);
 }
 
 /* Follow the file; 0 when it is gone. */
 static int follow(kz_watcher *watcher)
 {
-	kz_error err = KZ_ERROR_INIT;
 	int is_new = 0;
 	kz_status st = kz_watcher_poll(&is_new, watcher, &err);
 	if (st && st != KZ_NOT_FOUND) {
 		printf("line %d: %s; the old kernel stays\n", err.line, err.message);
 	}
+	kz_error_clear(&err);
 	if (is_new || (st && st != KZ_NOT_FOUND)) {
 		run(kz_watcher_module(watcher));
 		fflush(stdout);
 	}
-	kz_error_clear(&err);
 	return st != KZ_NOT_FOUND;
 }
 
@@ -71,16 +75,16 @@ int main(int argc, char **argv)
 	const struct timespec pause = {.tv_nsec = 20000000};
 	size_t edit = 0;
 	snprintf(own, sizeof(own), "/tmp/kudzu-%lld-%p.cu", (long long)time(NULL), (void *)own);
-	int failed = kz_device_open(&dev, NULL, NULL)
-		|| kz_watcher_create(&watcher, dev, path, NULL, NULL);
+	CHECK(kz_device_open(&dev, NULL, &err));
+	CHECK(kz_watcher_create(&watcher, dev, path, NULL, &err));
 	do {
 		if (argc < 2 && edit < sizeof(edits) / sizeof(*edits)) {
 			write_file(path, edits[edit++]);
 		} else if (argc < 2) {
 			remove(path);
 		}
-	} while (!failed && follow(watcher) && !thrd_sleep(&pause, NULL));
+	} while (follow(watcher) && !thrd_sleep(&pause, NULL));
 	kz_watcher_release(watcher);
 	kz_device_close(dev);
-	return failed;
+	return 0;
 }

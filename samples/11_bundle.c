@@ -9,8 +9,15 @@
  */
 #include <kudzu/kudzu.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+/* A call that fails prints why, and ends the program. */
+static kz_error err = KZ_ERROR_INIT;
+#define CHECK(call) do { \
+		if (call) { kz_error_print(&err, stderr); exit(1); } \
+	} while (0)
 
 static const char source[] =
 	"template <class T> __global__ void saxpy(T *y, const T *x, T a, int n)\n"
@@ -25,63 +32,52 @@ enum { ARCHS = 3, N = 5 };
 /* Cubins for two architectures, and PTX for every other one that is not older. */
 static const char *const archs[ARCHS] = {"sm_80", "sm_90", "compute_75"};
 
-static int write_bundle(const char *path, kz_error *err)
+static void write_bundle(const char *path)
 {
 	static const char *const instances[] = {"saxpy<float>", NULL};
-	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
 	kz_image *images[ARCHS] = {NULL, NULL, NULL};
-	kz_status st = KZ_OK;
-	options.instances = instances;
-	for (int i = 0; i < ARCHS && st == KZ_OK; i++) {
-		options.arch = archs[i];
-		st = kz_compile(&images[i], source, &options, err);
-	}
-	if (st == KZ_OK) {
-		st = kz_bundle_save(path, images, ARCHS, NULL, err);
-	}
 	for (int i = 0; i < ARCHS; i++) {
-		kz_image_release(images[i]);
+		CHECK(kz_compile(&images[i], source, KZ_WITH(kz_compile_options,
+			.arch = archs[i], .instances = instances), &err));
 	}
-	return st != KZ_OK;
+	CHECK(kz_bundle_save(path, images, ARCHS, NULL, &err));
+	kz_release_all(images[0], images[1], images[2]);
 }
 
-static int run_bundle(const char *path, kz_error *err)
+static void run_bundle(const char *path)
 {
 	float x[N] = {1, 2, 3, 4, 5}, y[N] = {10, 10, 10, 10, 10};
 	kz_device *dev = NULL;
 	kz_module *mod = NULL;
 	kz_kernel *saxpy = NULL;
-	int failed = kz_device_open(&dev, NULL, err)
-		|| kz_module_load_file(&mod, dev, path, err)
-		|| kz_module_kernel(&saxpy, mod, "saxpy<float>", err)
-		|| kz_launch(saxpy, kz_dim(1, 1, 1), kz_dim(32, 1, 1), NULL, err,
-			KZ_ARGS(KZ_INOUT(y, sizeof(y)), KZ_IN(x, sizeof(x)), 2.0f, N));
-	if (!failed) {
-		printf("%s: %g %g %g %g %g\n", kz_kernel_signature(saxpy),
-			y[0], y[1], y[2], y[3], y[4]);
-	}
-	kz_module_release(mod);
-	kz_device_close(dev);
-	return failed;
+	CHECK(kz_device_open(&dev, NULL, &err));
+	CHECK(kz_module_load_file(&mod, dev, path, &err));
+	CHECK(kz_module_kernel(&saxpy, mod, "saxpy<float>", &err));
+	CHECK(kz_launch(saxpy, KZ_DIM(1), KZ_DIM(32), NULL, &err,
+		KZ_ARGS(KZ_INOUT(y, sizeof(y)), KZ_IN(x, sizeof(x)), 2.0f, N)));
+	printf("%s: %g %g %g %g %g\n", kz_kernel_signature(saxpy), y[0], y[1], y[2], y[3], y[4]);
+	kz_release_all(mod, dev);
+}
+
+static char own[64];
+
+static void remove_own(void)
+{
+	remove(own);
 }
 
 int main(int argc, char **argv)
 {
-	kz_error err = KZ_ERROR_INIT;
-	char own[64];
-	int failed;
-	snprintf(own, sizeof(own), "/tmp/kudzu-%lld-%p.kzb", (long long)time(NULL), (void *)own);
 	if (argc == 3 && strcmp(argv[1], "write") == 0) {
-		failed = write_bundle(argv[2], &err);
+		write_bundle(argv[2]);
 	} else if (argc == 3 && strcmp(argv[1], "run") == 0) {
-		failed = run_bundle(argv[2], &err);
+		run_bundle(argv[2]);
 	} else {
-		failed = write_bundle(own, &err) || run_bundle(own, &err);
-		remove(own);
+		snprintf(own, sizeof(own), "/tmp/kudzu-%lld-%p.kzb", (long long)time(NULL),
+			(void *)own);
+		atexit(remove_own); /* however the program ends */
+		write_bundle(own);
+		run_bundle(own);
 	}
-	if (failed) {
-		kz_error_print(&err, stderr);
-		kz_error_clear(&err);
-	}
-	return failed;
+	return 0;
 }

@@ -6,6 +6,13 @@
  */
 #include <kudzu/kudzu.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+/* A call that fails prints why, and ends the program. */
+static kz_error err = KZ_ERROR_INIT;
+#define CHECK(call) do { \
+		if (call) { kz_error_print(&err, stderr); exit(1); } \
+	} while (0)
 
 static const char source[] =
 	"__constant__ float weights[4];\n"
@@ -29,42 +36,29 @@ static void show(const kz_image *image)
 		printf("  %s\n", text);
 	}
 	for (int64_t i = 0; i < kz_image_variable_count(image); i++) {
-		if (!kz_image_variable(image, i, &variable, NULL)) {
-			printf("  %s: %s, %lld bytes\n", variable.name,
-				variable.type ? variable.type : "?", (long long)variable.byte_size);
-		}
+		CHECK(kz_image_variable(image, i, &variable, &err));
+		printf("  %s: %s, %lld bytes\n", variable.name,
+			variable.type ? variable.type : "?", (long long)variable.byte_size);
 	}
 }
 
-static int compile(const char *arch, const char *folder, kz_error *err)
+static void compile(const char *arch, const char *folder)
 {
-	char path[512];
 	kz_image *image = NULL;
-	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
-	options.arch = arch;
-	int failed = kz_compile(&image, source, &options, err);
-	if (!failed) {
-		show(image);
-	}
-	if (!failed && folder) {
+	CHECK(kz_compile(&image, source, KZ_WITH(kz_compile_options, .arch = arch), &err));
+	show(image);
+	if (folder) {
+		char path[512];
 		snprintf(path, sizeof(path), "%s/blend.%s", folder, arch);
-		failed = kz_image_save(image, path, err);
+		CHECK(kz_image_save(image, path, &err));
 	}
 	kz_image_release(image);
-	return failed;
 }
 
 int main(int argc, char **argv)
 {
-	static const char *const archs[] = {"compute_75", "sm_80"};
-	kz_error err = KZ_ERROR_INIT;
-	int failed = 0;
-	for (int i = 0; i < 2 && !failed; i++) {
-		failed = compile(archs[i], argc > 1 ? argv[1] : NULL, &err);
-	}
-	if (failed) {
-		kz_error_print(&err, stderr);
-		kz_error_clear(&err);
-	}
-	return failed ? 1 : 0;
+	const char *folder = argc > 1 ? argv[1] : NULL;
+	compile("compute_75", folder);
+	compile("sm_80", folder);
+	return 0;
 }

@@ -17,26 +17,29 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* A call that fails prints why, and ends the program. */
+static kz_error err = KZ_ERROR_INIT;
+#define CHECK(call) do { \
+		if (call) { kz_error_print(&err, stderr); exit(1); } \
+	} while (0)
+
 /* Seconds since `start`, when all work of the device is done. */
 static double passed(kz_device *dev, double start)
 {
-	kz_error err = KZ_ERROR_INIT;
-	if (kz_stream_synchronize(kz_device_stream(dev), &err)) {
-		kz_error_print(&err, stderr);
-		kz_error_clear(&err);
-	}
+	CHECK(kz_stream_synchronize(kz_device_stream(dev), &err));
 	return seconds_now() - start;
 }
 
 /* The largest |element| of a - b. */
-static int largest_difference(double *out, kz_array *a, kz_array *b, kz_error *err)
+static double largest_difference(kz_array *a, kz_array *b)
 {
+	double largest = 0;
 	kz_array *difference = NULL, *sizes = NULL;
-	int failed = kz_subtract(&difference, a, b, err) || kz_absolute(&sizes, difference, err)
-		|| kz_reduce_get(out, sizeof(*out), KZ_REDUCE_MAX, sizes, NULL, err);
-	kz_array_release(difference);
-	kz_array_release(sizes);
-	return failed;
+	CHECK(kz_subtract(&difference, a, b, &err));
+	CHECK(kz_absolute(&sizes, difference, &err));
+	CHECK(kz_max_get(&largest, sizes, &err));
+	kz_release_all(difference, sizes);
+	return largest;
 }
 
 /* np.dot(a, b), on the host */
@@ -84,138 +87,119 @@ static void host_inv(double *c, double *a, int64_t n)
 	}
 }
 
-/* The largest |c - expected| / expected, of c on the device. */
-static int largest_error(double *out, kz_array *c, const double *expected, kz_error *err)
+static void *host_memory(int64_t size)
 {
-	double *got = malloc((size_t)kz_array_size(c));
-	int failed = !got || kz_array_get(c, got, kz_array_size(c), err);
-	*out = failed ? NAN : 0;
-	for (int64_t i = 0; !failed && i < kz_array_count(c); i++) {
-		*out = fmax(*out, fabs((got[i] - expected[i]) / expected[i]));
+	void *memory = malloc((size_t)size);
+	if (!memory) {
+		fprintf(stderr, "no memory for %lld bytes\n", (long long)size);
+		exit(1);
+	}
+	return memory;
+}
+
+/* The largest |c - expected| / expected, of c on the device. */
+static double largest_error(kz_array *c, const double *expected)
+{
+	double *got = host_memory(kz_array_size(c)), worst = 0;
+	CHECK(kz_array_get(c, got, kz_array_size(c), &err));
+	for (int64_t i = 0; i < kz_array_count(c); i++) {
+		worst = fmax(worst, fabs((got[i] - expected[i]) / expected[i]));
 	}
 	free(got);
-	return failed;
+	return worst;
 }
 
 /* dot of 10 x 10, beside three loops on the host.  The first product compiles a kernel, or finds it
  * in the cache. */
-static int dot_small(kz_device *dev, kz_random *rng, kz_error *err)
+static void dot_small(kz_device *dev, kz_random *rng)
 {
 	enum { N = 10 };
-	double a[N * N], b[N * N], c[N * N], worst = 0;
+	double a[N * N], b[N * N], c[N * N];
 	kz_array *left = NULL, *right = NULL, *product = NULL, *again = NULL;
-	int failed = kz_random_uniform(&left, rng, KZ_F64, KZ_SHAPE(N, N), 0, 1, err)
-		|| kz_random_uniform(&right, rng, KZ_F64, KZ_SHAPE(N, N), 0, 1, err)
-		|| kz_array_get(left, a, sizeof(a), err) || kz_array_get(right, b, sizeof(b), err);
+	CHECK(kz_random_uniform(&left, rng, KZ_F64, KZ_SHAPE(N, N), 0, 1, &err));
+	CHECK(kz_random_uniform(&right, rng, KZ_F64, KZ_SHAPE(N, N), 0, 1, &err));
+	CHECK(kz_array_get(left, a, sizeof(a), &err));
+	CHECK(kz_array_get(right, b, sizeof(b), &err));
 	double start = seconds_now();
-	failed = failed || kz_matmul(&product, left, right, NULL, err);
+	CHECK(kz_matmul(&product, left, right, NULL, &err));
 	seconds_print("dot 10 x 10\nTiempo en paralelo", passed(dev, start));
 	start = seconds_now();
-	failed = failed || kz_matmul(&again, left, right, NULL, err);
+	CHECK(kz_matmul(&again, left, right, NULL, &err));
 	seconds_print("Tiempo en paralelo (again)", passed(dev, start));
-	if (!failed) {
-		start = seconds_now();
-		host_dot(c, a, b, N);
-		seconds_print("Tiempo secuencial", seconds_now() - start);
-		failed = largest_error(&worst, product, c, err);
-		printf("dot 10 x 10: relative error %s 1e-13\n",
-			worst <= 1e-13 ? "below" : "ABOVE");
-	}
-	kz_array_release(left);
-	kz_array_release(right);
-	kz_array_release(product);
-	kz_array_release(again);
-	return failed;
+	start = seconds_now();
+	host_dot(c, a, b, N);
+	seconds_print("Tiempo secuencial", seconds_now() - start);
+	printf("dot 10 x 10: relative error %s 1e-13\n",
+		largest_error(product, c) <= 1e-13 ? "below" : "ABOVE");
+	kz_release_all(left, right, product, again);
 }
 
 /* The same on the host; the product is compared. */
-static int large_on_host(kz_array *a, kz_array *square, int64_t n, kz_error *err)
+static void large_on_host(kz_array *a, kz_array *square, int64_t n)
 {
-	double *host = malloc(2 * (size_t)kz_array_size(a)), worst = 0;
-	int failed = !host || kz_array_get(a, host, kz_array_size(a), err);
-	if (!failed) {
-		double start = seconds_now();
-		host_dot(host + n * n, host, host, n);
-		seconds_print("dot\nTiempo secuencial", seconds_now() - start);
-		failed = largest_error(&worst, square, host + n * n, err);
-		printf("dot %lld x %lld: relative error %s 1e-12\n", (long long)n, (long long)n,
-			worst <= 1e-12 ? "below" : "ABOVE");
-		start = seconds_now();
-		host_inv(host + n * n, host, n);
-		seconds_print("inv\nTiempo en secuencial", seconds_now() - start);
-	}
+	double *host = host_memory(2 * kz_array_size(a));
+	CHECK(kz_array_get(a, host, kz_array_size(a), &err));
+	double start = seconds_now();
+	host_dot(host + n * n, host, host, n);
+	seconds_print("dot\nTiempo secuencial", seconds_now() - start);
+	printf("dot %lld x %lld: relative error %s 1e-12\n", (long long)n, (long long)n,
+		largest_error(square, host + n * n) <= 1e-12 ? "below" : "ABOVE");
+	start = seconds_now();
+	host_inv(host + n * n, host, n);
+	seconds_print("inv\nTiempo en secuencial", seconds_now() - start);
 	free(host);
-	return failed;
 }
 
 /* dot and inv of n x n: a inv(a) is the identity. */
-static int large(kz_device *dev, kz_random *rng, int64_t n, kz_error *err)
+static void large(kz_device *dev, kz_random *rng, int64_t n)
 {
 	kz_array *a = NULL, *inverse = NULL, *product = NULL, *eye = NULL, *square = NULL;
-	double apart = 0;
-	int failed = kz_random_uniform(&a, rng, KZ_F64, KZ_SHAPE(n, n), 0, 1, err)
-		|| kz_array_eye(&eye, dev, KZ_F64, n, n, 0, err);
+	CHECK(kz_random_uniform(&a, rng, KZ_F64, KZ_SHAPE(n, n), 0, 1, &err));
+	CHECK(kz_array_eye(&eye, dev, KZ_F64, n, n, 0, &err));
 	passed(dev, 0);
 	double start = seconds_now();
-	failed = failed || kz_matmul(&square, a, a, NULL, err);
+	CHECK(kz_matmul(&square, a, a, NULL, &err));
 	const double dot = passed(dev, start);
 	start = seconds_now();
-	failed = failed || kz_inv(&inverse, a, NULL, err);
+	CHECK(kz_inv(&inverse, a, NULL, &err));
 	const double inv = passed(dev, start), steps = 2 * (double)n * (double)n * (double)n;
-	if (!failed) {
-		fprintf(stderr, "%lld x %lld: %.1f and %.1f GFLOP/s\n", (long long)n, (long long)n,
-			steps / dot / 1e9, steps / inv / 1e9);
-		seconds_print("dot\nTiempo en paralelo", dot);
-		seconds_print("inv\nTiempo en paralelo", inv);
+	fprintf(stderr, "%lld x %lld: %.1f and %.1f GFLOP/s\n", (long long)n, (long long)n,
+		steps / dot / 1e9, steps / inv / 1e9);
+	seconds_print("dot\nTiempo en paralelo", dot);
+	seconds_print("inv\nTiempo en paralelo", inv);
+	if (n <= 1024) {
+		large_on_host(a, square, n);
 	}
-	failed = failed || (n <= 1024 && large_on_host(a, square, n, err))
-		|| kz_matmul(&product, a, inverse, NULL, err)
-		|| largest_difference(&apart, product, eye, err);
-	if (!failed) {
-		printf("inv %lld x %lld: |a inv(a) - 1| %s 1e-6\n", (long long)n, (long long)n,
-			apart <= 1e-6 ? "below" : "ABOVE");
-	}
-	kz_array_release(a);
-	kz_array_release(inverse);
-	kz_array_release(product);
-	kz_array_release(eye);
-	kz_array_release(square);
-	return failed;
+	CHECK(kz_matmul(&product, a, inverse, NULL, &err));
+	printf("inv %lld x %lld: |a inv(a) - 1| %s 1e-6\n", (long long)n, (long long)n,
+		largest_difference(product, eye) <= 1e-6 ? "below" : "ABOVE");
+	kz_release_all(a, inverse, product, eye, square);
 }
 
 /* The third row is twice the second. */
-static int singular(kz_device *dev, kz_error *err)
+static void singular(kz_device *dev)
 {
 	const double host[3][3] = {{2, 0, 0}, {0, 1, 2}, {0, 2, 4}};
 	double det = 1;
-	kz_array *a = NULL, *inverse = NULL, *d = NULL;
-	int failed = kz_array_from(&a, dev, KZ_F64, KZ_SHAPE(3, 3), host, sizeof(host), err)
-		|| kz_det(&d, a, NULL, err) || kz_array_get(d, &det, sizeof(det), err);
-	if (!failed && kz_inv(&inverse, a, NULL, err) == KZ_NUMERIC) {
-		printf("%s; its determinant is %g\n", err->message, det);
-		kz_error_clear(err);
+	kz_array *a = NULL, *inverse = NULL;
+	CHECK(kz_array_from(&a, dev, KZ_FROM(host), &err));
+	CHECK(kz_det_get(&det, a, &err));
+	if (kz_inv(&inverse, a, NULL, &err) == KZ_NUMERIC) {
+		printf("%s; its determinant is %g\n", err.message, det);
+		kz_error_clear(&err);
 	}
-	kz_array_release(a);
-	kz_array_release(inverse);
-	kz_array_release(d);
-	return failed;
+	kz_release_all(a, inverse);
 }
 
 int main(int argc, char **argv)
 {
-	kz_error err = KZ_ERROR_INIT;
 	kz_device *dev = NULL;
 	kz_random *rng = NULL;
-	long long n = argc > 1 ? strtoll(argv[1], NULL, 10) : 256;
-	int failed = kz_device_open(&dev, NULL, &err)
-		|| kz_random_create(&rng, dev, 1, 0, &err) || dot_small(dev, rng, &err)
-		|| large(dev, rng, n, &err) || singular(dev, &err);
-	if (err.status) {
-		kz_error_print(&err, stderr);
-		kz_error_clear(&err);
-		failed = 1;
-	}
-	kz_random_release(rng);
-	kz_device_close(dev);
-	return failed != 0;
+	CHECK(kz_device_open(&dev, NULL, &err));
+	CHECK(kz_random_create(&rng, dev, 1, 0, &err));
+	dot_small(dev, rng);
+	large(dev, rng, argc > 1 ? strtoll(argv[1], NULL, 10) : 256);
+	singular(dev);
+	kz_release_all(rng, dev);
+	return 0;
 }

@@ -8,8 +8,15 @@
 #include "plot.h"
 #include <kudzu/kudzu.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+/* A call that fails prints why, and ends the program. */
+static kz_error err = KZ_ERROR_INIT;
+#define CHECK(call) do { \
+		if (call) { kz_error_print(&err, stderr); exit(1); } \
+	} while (0)
 
 enum { TESTED = 30, PARAMS = 151, EPOCHS = 100 };
 
@@ -101,38 +108,33 @@ int main(int argc, char **argv)
 {
 	float rows[IRIS_ROWS][IRIS_COLUMNS], w[PARAMS], losses[EPOCHS];
 	int32_t kinds[IRIS_ROWS], found[TESTED], right = 0;
-	kz_error err = KZ_ERROR_INIT;
 	kz_device *dev = NULL;
 	kz_module *mod = NULL;
 	kz_kernel *fit = NULL;
 	iris_split(rows, kinds, 33);
 	double begin = now_ms();
-	int failed = kz_device_open(&dev, NULL, &err)
-	    || kz_module_compile(&mod, dev, source, NULL, &err)
-	    || kz_module_kernel(&fit, mod, "fit", &err)
-	    || kz_module_set_global(mod, "rows", rows, sizeof(rows), &err)
-	    || kz_module_set_global(mod, "kinds", kinds, sizeof(kinds), &err);
-	for (int run = 0; run < 2 && !failed; run++, begin = now_ms()) {
+	CHECK(kz_device_open(&dev, NULL, &err));
+	CHECK(kz_module_compile(&mod, dev, source, NULL, &err));
+	CHECK(kz_module_kernel(&fit, mod, "fit", &err));
+	CHECK(kz_module_set_global(mod, "rows", rows, sizeof(rows), &err));
+	CHECK(kz_module_set_global(mod, "kinds", kinds, sizeof(kinds), &err));
+	for (int run = 0; run < 2; run++, begin = now_ms()) {
 		draw_weights(w);
-		failed = kz_module_set_global(mod, "w", w, sizeof(w), &err)
-		    || kz_launch(fit, kz_dim(1, 1, 1), kz_dim(PARAMS, 1, 1), NULL, &err, KZ_ARGS())
-		    || kz_module_get_global(mod, "losses", losses, sizeof(losses), &err)
-		    || kz_module_get_global(mod, "found", found, sizeof(found), &err);
+		CHECK(kz_module_set_global(mod, "w", w, sizeof(w), &err));
+		CHECK(kz_launch(fit, KZ_DIM(1), KZ_DIM(PARAMS), NULL, &err, KZ_ARGS()));
+		CHECK(kz_module_get_global(mod, "losses", losses, sizeof(losses), &err));
+		CHECK(kz_module_get_global(mod, "found", found, sizeof(found), &err));
 		fprintf(stderr, "%s, %s: %.3f ms\n", kz_device_name(dev), run ? "warm" : "cold",
 			now_ms() - begin);
 	}
-	kz_error_print(&err, stderr);
-	for (int i = 0; i < EPOCHS && !failed; i += 10) {
+	for (int i = 0; i < EPOCHS; i += 10) {
 		printf("epoch: %2d  loss: %10.8f\n", i + 1, losses[i]);
 	}
-	for (int i = 0; i < TESTED && !failed; i++) {
+	for (int i = 0; i < TESTED; i++) {
 		right += found[i] == kinds[i];
 	}
 	printf("right: %d of %d held-out rows\n", right, TESTED);
-	failed = failed || (argc == 3 && strcmp(argv[1], "--plot") == 0
-		&& plot_write(argv[2], &(struct plot){"loss", 0, EPOCHS, 1, losses, EPOCHS}));
-	kz_error_clear(&err);
-	kz_module_release(mod);
-	kz_device_close(dev);
-	return failed;
+	kz_release_all(mod, dev);
+	return argc == 3 && strcmp(argv[1], "--plot") == 0
+		&& plot_write(argv[2], &(struct plot){"loss", 0, EPOCHS, 1, losses, EPOCHS});
 }

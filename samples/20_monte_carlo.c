@@ -8,6 +8,13 @@
 #include <kudzu/kudzu.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+/* A call that fails prints why, and ends the program. */
+static kz_error err = KZ_ERROR_INIT;
+#define CHECK(call) do { \
+		if (call) { kz_error_print(&err, stderr); exit(1); } \
+	} while (0)
 
 enum { PATHS = 1 << 20, BLOCK = 256, SEED = 2026, WEEKS = 52 };
 
@@ -37,65 +44,48 @@ static double black_scholes(void)
 }
 
 /* The price is the mean of what the paths pay; its error falls with the root of their number. */
-static kz_status report(const char *name, kz_array *pays, kz_error *err)
+static void report(const char *name, kz_array *pays)
 {
 	float mean = 0, deviation = 0;
-	kz_status st;
-	if (!(st = kz_mean_get(&mean, pays, err)) && !(st = kz_std_get(&deviation, pays, err))) {
-		printf("%s: %.2f +- %.2f\n", name, mean, deviation / sqrt(PATHS));
-	}
-	return st;
+	CHECK(kz_mean_get(&mean, pays, &err));
+	CHECK(kz_std_get(&deviation, pays, &err));
+	printf("%s: %.2f +- %.2f\n", name, mean, deviation / sqrt(PATHS));
 }
 
-static kz_status price_european(kz_device *dev, kz_error *err)
+static void price_european(kz_device *dev)
 {
 	kz_random *rng = NULL;
 	kz_array *z = NULL, *pays = NULL;
-	kz_status st;
-	if (!(st = kz_random_create(&rng, dev, SEED, 0, err))
-	    && !(st = kz_random_normal(&z, rng, KZ_F32, KZ_SHAPE(PATHS), 0, 1, err))
-	    && !(st = kz_eval(&pays, "exp(-r) * maximum(s * exp(r - v*v/2 + v*z) - k, 0)", NULL,
-		err, KZ_VARS(z, KZ_VAR("s", spot), KZ_VAR("k", strike), KZ_VAR("r", rate),
-			KZ_VAR("v", volatility))))) {
-		st = report("European call, arrays", pays, err);
-		printf("European call, Black and Scholes: %.2f\n", black_scholes());
-	}
-	kz_array_release(pays);
-	kz_array_release(z);
-	kz_random_release(rng);
-	return st;
+	CHECK(kz_random_create(&rng, dev, SEED, 0, &err));
+	CHECK(kz_random_normal(&z, rng, KZ_F32, KZ_SHAPE(PATHS), 0, 1, &err));
+	CHECK(kz_eval(&pays, "exp(-r) * maximum(s * exp(r - v*v/2 + v*z) - k, 0)", NULL, &err,
+		KZ_VARS(z, KZ_VAR("s", spot), KZ_VAR("k", strike), KZ_VAR("r", rate),
+			KZ_VAR("v", volatility))));
+	report("European call, arrays", pays);
+	printf("European call, Black and Scholes: %.2f\n", black_scholes());
+	kz_release_all(pays, z, rng);
 }
 
-static kz_status price_paths(const char *name, kz_kernel *walk, kz_array *pays, int steps,
-	kz_error *err)
+static void price_paths(const char *name, kz_kernel *walk, kz_array *pays, int steps)
 {
-	kz_status st = kz_launch(walk, kz_dim(PATHS / BLOCK, 1, 1), kz_dim(BLOCK, 1, 1), NULL, err,
-		KZ_ARGS(pays, steps, spot, strike, rate, volatility));
-	return st ? st : report(name, pays, err);
+	CHECK(kz_launch(walk, KZ_DIM(PATHS / BLOCK), KZ_DIM(BLOCK), NULL, &err,
+		KZ_ARGS(pays, steps, spot, strike, rate, volatility)));
+	report(name, pays);
 }
 
 int main(void)
 {
-	kz_error err = KZ_ERROR_INIT;
 	kz_device *dev = NULL;
 	kz_module *mod = NULL;
 	kz_kernel *walk = NULL;
 	kz_array *pays = NULL;
-
-	if (kz_device_open(&dev, NULL, &err)
-	    || kz_module_compile(&mod, dev, source, NULL, &err)
-	    || kz_module_kernel(&walk, mod, "walk", &err)
-	    || kz_array_create(&pays, dev, KZ_F32, KZ_SHAPE(PATHS), &err)
-	    || price_european(dev, &err)
-	    || price_paths("European call, a kernel", walk, pays, 1, &err)
-	    || price_paths("Asian call, a kernel", walk, pays, WEEKS, &err)) {
-		kz_error_print(&err, stderr);
-	}
-
-	int failed = kz_error_status(&err) != KZ_OK;
-	kz_error_clear(&err);
-	kz_array_release(pays);
-	kz_module_release(mod);
-	kz_device_close(dev);
-	return failed;
+	CHECK(kz_device_open(&dev, NULL, &err));
+	CHECK(kz_module_compile(&mod, dev, source, NULL, &err));
+	CHECK(kz_module_kernel(&walk, mod, "walk", &err));
+	CHECK(kz_array_create(&pays, dev, KZ_F32, KZ_SHAPE(PATHS), &err));
+	price_european(dev);
+	price_paths("European call, a kernel", walk, pays, 1);
+	price_paths("Asian call, a kernel", walk, pays, WEEKS);
+	kz_release_all(pays, mod, dev);
+	return 0;
 }

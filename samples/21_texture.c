@@ -6,6 +6,13 @@
  */
 #include <kudzu/kudzu.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+/* A call that fails prints why, and ends the program. */
+static kz_error err = KZ_ERROR_INIT;
+#define CHECK(call) do { \
+		if (call) { kz_error_print(&err, stderr); exit(1); } \
+	} while (0)
 
 enum { SIZE = 128 };
 
@@ -54,8 +61,7 @@ static void show(const unsigned char *grey, const char *path)
 
 int main(int argc, char **argv)
 {
-	static unsigned char grey[SIZE * SIZE];
-	kz_error err = KZ_ERROR_INIT;
+	static unsigned char grey[SIZE][SIZE];
 	kz_device *dev = NULL;
 	kz_module *mod = NULL;
 	kz_kernel *rotate = NULL;
@@ -70,29 +76,17 @@ int main(int argc, char **argv)
 	how.address[0] = how.address[1] = KZ_TEXTURE_BORDER;
 	how.border[0] = 1;
 
-	draw(grey);
-	if (kz_device_open(&dev, NULL, &err)
-	    || kz_module_compile(&mod, dev, source, NULL, &err)
-	    || kz_module_kernel(&rotate, mod, "rotate", &err)
-	    || kz_array_from(&picture, dev, KZ_U8, KZ_SHAPE(SIZE, SIZE), grey, sizeof(grey), &err)
-	    || kz_cuda_array_from(&texels, picture, NULL, &err)
-	    || kz_texture_create(&texture, texels, &how, &err)
-	    || kz_array_create(&result, dev, KZ_U8, KZ_SHAPE(SIZE, SIZE), &err)
-	    || kz_launch(rotate, kz_dim(SIZE / 16, SIZE / 16, 1), kz_dim(16, 16, 1), NULL, &err,
-		KZ_ARGS(texture, result, SIZE, 0.5f))
-	    || kz_array_get(result, grey, sizeof(grey), &err)) {
-		kz_error_print(&err, stderr);
-	} else {
-		show(grey, argc > 1 ? argv[1] : NULL);
-	}
-
-	int failed = kz_error_status(&err) != KZ_OK;
-	kz_error_clear(&err);
-	kz_texture_release(texture);
-	kz_cuda_array_release(texels);
-	kz_array_release(result);
-	kz_array_release(picture);
-	kz_module_release(mod);
-	kz_device_close(dev);
-	return failed;
+	draw(grey[0]);
+	CHECK(kz_device_open(&dev, NULL, &err));
+	CHECK(kz_module_compile(&mod, dev, source, NULL, &err));
+	CHECK(kz_module_kernel(&rotate, mod, "rotate", &err));
+	CHECK(kz_array_from(&picture, dev, KZ_FROM(grey), &err));
+	CHECK(kz_cuda_array_from(&texels, picture, NULL, &err));
+	CHECK(kz_texture_create(&texture, texels, &how, &err));
+	CHECK(kz_array_create(&result, dev, KZ_U8, KZ_SHAPE(SIZE, SIZE), &err));
+	CHECK(kz_launch_2d(rotate, SIZE, SIZE, NULL, &err, KZ_ARGS(texture, result, SIZE, 0.5f)));
+	CHECK(kz_array_get(result, grey, sizeof(grey), &err));
+	show(grey[0], argc > 1 ? argv[1] : NULL);
+	kz_release_all(texture, texels, result, picture, mod, dev);
+	return 0;
 }

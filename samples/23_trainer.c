@@ -10,16 +10,20 @@
 #include "plot.h"
 #include <kudzu/kudzu.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+/* A call that fails prints why, and ends the program. */
+static kz_error err = KZ_ERROR_INIT;
+#define CHECK(call) do { \
+		if (call) { kz_error_print(&err, stderr); exit(1); } \
+	} while (0)
 
 enum { TESTED = 30, TRAINED = IRIS_ROWS - TESTED, PARAMS = 151, LAYERS = 3, EPOCHS = 100 };
 
 static const struct { const char *name; int inputs, outputs; float bound; } plan[LAYERS] = {
 	{"fc1", 4, 8, 1 / 2.f}, {"fc2", 8, 9, 1 / 2.82842712f}, {"out", 9, 3, 1 / 3.f}};
-
-static kz_error err = KZ_ERROR_INIT;
-#define STEP(call) (void)(err.status || (call)) /* nothing after a failure */
 
 /* Each of these is one array, so that a step of the optimizer is an expression; the weights and
  * biases of the layers are views of it. */
@@ -37,13 +41,13 @@ struct model {
 static void parameters_view(struct parameters *p)
 {
 	int64_t at = 0;
-	for (int l = 0; l < LAYERS && !err.status; l++) {
+	for (int l = 0; l < LAYERS; l++) {
 		const int64_t in = plan[l].inputs, out = plan[l].outputs;
 		kz_array *flat = NULL;
-		STEP(kz_array_slice(&flat, p->all, KZ_AT(KZ_SLICE(at, at + out * in)), &err));
-		STEP(kz_array_reshape_view(&p->W[l], flat, KZ_SHAPE(out, in), &err));
+		CHECK(kz_array_slice(&flat, p->all, KZ_AT(KZ_SLICE(at, at + out * in)), &err));
+		CHECK(kz_array_reshape_view(&p->W[l], flat, KZ_SHAPE(out, in), &err));
 		at += out * in;
-		STEP(kz_array_slice(&p->b[l], p->all, KZ_AT(KZ_SLICE(at, at + out)), &err));
+		CHECK(kz_array_slice(&p->b[l], p->all, KZ_AT(KZ_SLICE(at, at + out)), &err));
 		at += out;
 		kz_array_release(flat);
 	}
@@ -53,8 +57,7 @@ static void parameters_release(struct parameters *p)
 {
 	kz_array_release(p->all);
 	for (int l = 0; l < LAYERS; l++) {
-		kz_array_release(p->W[l]);
-		kz_array_release(p->b[l]);
+		kz_release_all(p->W[l], p->b[l]);
 	}
 }
 
@@ -71,8 +74,8 @@ static void model_create(struct model *model)
 		at += count;
 	}
 	*model = (struct model){0};
-	STEP(kz_device_open(&cpu, "cpu", &err));
-	STEP(kz_array_from(&model->value.all, cpu, KZ_F32, KZ_SHAPE(PARAMS), w, sizeof(w), &err));
+	CHECK(kz_device_open(&cpu, "cpu", &err));
+	CHECK(kz_array_from(&model->value.all, cpu, KZ_F32, KZ_SHAPE(PARAMS), w, sizeof(w), &err));
 	kz_device_close(cpu);
 }
 
@@ -97,19 +100,19 @@ static void model_print_place(const struct model *model)
 static void model_to(struct model *model, kz_device *dev)
 {
 	kz_array *there = NULL;
-	STEP(kz_array_to(&there, model->value.all, dev, &err));
+	CHECK(kz_array_to(&there, model->value.all, dev, &err));
 	kz_array_release(model->value.all);
 	model->value.all = there;
 	kz_array **const zeros[] = {&model->gradient.all, &model->m, &model->v};
 	for (int i = 0; i < 3; i++) {
-		STEP(kz_array_zeros(zeros[i], dev, KZ_F32, KZ_SHAPE(PARAMS), &err));
+		CHECK(kz_array_zeros(zeros[i], dev, KZ_F32, KZ_SHAPE(PARAMS), &err));
 	}
-	STEP(kz_array_zeros(&model->t, dev, KZ_F32, KZ_SHAPE(1), &err));
-	STEP(kz_array_zeros(&model->loss, dev, KZ_F32, KZ_SHAPE(), &err));
+	CHECK(kz_array_zeros(&model->t, dev, KZ_F32, KZ_SHAPE(1), &err));
+	CHECK(kz_array_zeros(&model->loss, dev, KZ_F32, KZ_SHAPE(), &err));
 	for (int l = 0; l < LAYERS; l++) {
 		const int64_t out = plan[l].outputs;
-		STEP(kz_array_zeros(&model->a[l], dev, KZ_F32, KZ_SHAPE(TRAINED, out), &err));
-		STEP(kz_array_zeros(&model->d[l], dev, KZ_F32, KZ_SHAPE(TRAINED, out), &err));
+		CHECK(kz_array_zeros(&model->a[l], dev, KZ_F32, KZ_SHAPE(TRAINED, out), &err));
+		CHECK(kz_array_zeros(&model->d[l], dev, KZ_F32, KZ_SHAPE(TRAINED, out), &err));
 	}
 	parameters_view(&model->value);
 	parameters_view(&model->gradient);
@@ -120,22 +123,18 @@ static void model_release(struct model *model)
 	parameters_release(&model->value);
 	parameters_release(&model->gradient);
 	for (int l = 0; l < LAYERS; l++) {
-		kz_array_release(model->a[l]);
-		kz_array_release(model->d[l]);
+		kz_release_all(model->a[l], model->d[l]);
 	}
-	kz_array *const arrays[] = {model->m, model->v, model->t, model->loss};
-	for (int i = 0; i < 4; i++) {
-		kz_array_release(arrays[i]);
-	}
+	kz_release_all(model->m, model->v, model->t, model->loss);
 }
 
 static void forward(kz_array *out[LAYERS], struct model *model, kz_array *x)
 {
 	const kz_matrix_op N = KZ_MATRIX_AS_IS, T = KZ_MATRIX_TRANSPOSED;
-	for (int l = 0; l < LAYERS && !err.status; x = out[l++]) {
+	for (int l = 0; l < LAYERS; x = out[l++]) {
 		kz_array *a = out[l], *b = model->value.b[l];
-		STEP(kz_gemm(a, KZ_ARG(1), x, N, model->value.W[l], T, KZ_ARG(0), NULL, &err));
-		STEP(kz_eval_into(a, l + 1 < LAYERS ? "relu(a + b)" : "a + b", &err,
+		CHECK(kz_gemm(a, KZ_ARG(1), x, N, model->value.W[l], T, KZ_ARG(0), NULL, &err));
+		CHECK(kz_eval_into(a, l + 1 < LAYERS ? "relu(a + b)" : "a + b", &err,
 			KZ_VARS(a, b)));
 	}
 }
@@ -144,22 +143,22 @@ static void backward(struct model *model, kz_array *x, kz_array *kinds)
 {
 	const kz_matrix_op N = KZ_MATRIX_AS_IS, T = KZ_MATRIX_TRANSPOSED;
 	struct parameters *gradient = &model->gradient;
-	kz_cross_entropy_options options = KZ_CROSS_ENTROPY_OPTIONS_INIT;
-	options.loss_into = model->loss;
-	options.gradient_into = model->d[LAYERS - 1];
-	options.unchecked = 1; /* a check would wait */
-	STEP(kz_cross_entropy(NULL, NULL, model->a[LAYERS - 1], kinds, &options, &err));
-	for (int l = LAYERS - 1; l >= 0 && !err.status; l--) {
+	const kz_cross_entropy_options *options = KZ_WITH(kz_cross_entropy_options,
+		.loss_into = model->loss, .gradient_into = model->d[LAYERS - 1],
+		.unchecked = 1); /* a check would wait */
+	CHECK(kz_cross_entropy(NULL, NULL, model->a[LAYERS - 1], kinds, options, &err));
+	for (int l = LAYERS - 1; l >= 0; l--) {
 		kz_array *a = model->a[l], *d = model->d[l], *in = l > 0 ? model->a[l - 1] : x;
-		kz_reduce_options sum = KZ_REDUCE_OPTIONS_INIT;
-		sum.into = gradient->b[l];
 		if (l + 1 < LAYERS) {
-			STEP(kz_eval_into(d, "d * (a > 0)", &err, KZ_VARS(a, d)));
+			CHECK(kz_eval_into(d, "d * (a > 0)", &err, KZ_VARS(a, d)));
 		}
-		STEP(kz_gemm(gradient->W[l], KZ_ARG(1), d, T, in, N, KZ_ARG(0), NULL, &err));
-		STEP(kz_reduce(NULL, KZ_REDUCE_SUM, d, KZ_AXES(0), &sum, &err));
-		STEP(l == 0 ? KZ_OK : kz_gemm(model->d[l - 1], KZ_ARG(1), d, N, model->value.W[l],
-			N, KZ_ARG(0), NULL, &err));
+		CHECK(kz_gemm(gradient->W[l], KZ_ARG(1), d, T, in, N, KZ_ARG(0), NULL, &err));
+		CHECK(kz_reduce(NULL, KZ_REDUCE_SUM, d, KZ_AXES(0),
+			KZ_WITH(kz_reduce_options, .into = gradient->b[l]), &err));
+		if (l > 0) {
+			CHECK(kz_gemm(model->d[l - 1], KZ_ARG(1), d, N, model->value.W[l], N,
+				KZ_ARG(0), NULL, &err));
+		}
 	}
 }
 
@@ -168,10 +167,10 @@ static void optimize(struct model *model)
 {
 	kz_array *w = model->value.all, *g = model->gradient.all;
 	kz_array *m = model->m, *v = model->v, *t = model->t;
-	STEP(kz_eval_into(t, "t + 1", &err, KZ_VARS(t)));
-	STEP(kz_eval_into(m, "m + 0.1 * (g - m)", &err, KZ_VARS(m, g)));
-	STEP(kz_eval_into(v, "v + 0.001 * (g*g - v)", &err, KZ_VARS(v, g)));
-	STEP(kz_eval_into(w, "w - 0.01 * m / (1 - 0.9**t) / (sqrt(v / (1 - 0.999**t)) + 1e-8)",
+	CHECK(kz_eval_into(t, "t + 1", &err, KZ_VARS(t)));
+	CHECK(kz_eval_into(m, "m + 0.1 * (g - m)", &err, KZ_VARS(m, g)));
+	CHECK(kz_eval_into(v, "v + 0.001 * (g*g - v)", &err, KZ_VARS(v, g)));
+	CHECK(kz_eval_into(w, "w - 0.01 * m / (1 - 0.9**t) / (sqrt(v / (1 - 0.999**t)) + 1e-8)",
 		&err, KZ_VARS(w, m, v, t)));
 }
 
@@ -188,11 +187,11 @@ static void trainer_init(struct trainer *trainer, int max_epochs, int num_gpus)
 {
 	const int there = kz_cuda_device_count();
 	*trainer = (struct trainer){.max_epochs = max_epochs};
-	for (int i = 0; i < num_gpus && i < there && i < 8 && !err.status; i++) {
+	for (int i = 0; i < num_gpus && i < there && i < 8; i++) {
 		char name[24];
 		snprintf(name, sizeof(name), "cuda:%d", i);
-		STEP(kz_device_open(&trainer->gpus[i], name, &err));
-		trainer->gpu_count += !err.status;
+		CHECK(kz_device_open(&trainer->gpus[i], name, &err));
+		trainer->gpu_count++;
 	}
 }
 
@@ -200,7 +199,7 @@ static void trainer_init(struct trainer *trainer, int max_epochs, int num_gpus)
 static void trainer_prepare_batch(kz_array **out, struct trainer *trainer, kz_array *batch)
 {
 	if (trainer->gpu_count > 0) {
-		STEP(kz_array_to(out, batch, trainer->gpus[0], &err));
+		CHECK(kz_array_to(out, batch, trainer->gpus[0], &err));
 	} else {
 		*out = kz_array_retain(batch);
 	}
@@ -226,13 +225,10 @@ static void trainer_capture(kz_exec **out, struct trainer *trainer, kz_array *x,
 {
 	kz_graph *graph = NULL;
 	kz_stream *stream = kz_device_stream(kz_array_device(x));
-	STEP(kz_graph_begin(stream, NULL, &err));
+	CHECK(kz_graph_begin(stream, NULL, &err));
 	trainer_fit_epoch(trainer, x, kinds);
-	if (kz_stream_is_capturing(stream)) {
-		kz_status st = kz_graph_end(&graph, stream, err.status ? NULL : &err);
-		(void)st; /* is in err */
-	}
-	STEP(kz_graph_instantiate(out, graph, &err));
+	CHECK(kz_graph_end(&graph, stream, &err));
+	CHECK(kz_graph_instantiate(out, graph, &err));
 	kz_graph_release(graph);
 }
 
@@ -244,14 +240,14 @@ static void trainer_fit(struct trainer *trainer, kz_array *x, kz_array *kinds, i
 	if (as_graph) {
 		trainer_capture(&epoch, trainer, x, kinds);
 	}
-	for (int i = 0; i < trainer->max_epochs && !err.status; i++) {
+	for (int i = 0; i < trainer->max_epochs; i++) {
 		if (as_graph) {
-			STEP(kz_exec_launch(epoch, NULL, &err));
+			CHECK(kz_exec_launch(epoch, NULL, &err));
 		} else {
 			trainer_fit_epoch(trainer, x, kinds);
 		}
-		STEP(kz_array_get(trainer->model->loss, &trainer->losses[i], sizeof(float), &err));
-		trainer->board.count += !err.status;
+		CHECK(kz_array_get(trainer->model->loss, &trainer->losses[i], sizeof(float), &err));
+		trainer->board.count++;
 	}
 	timespec_get(&end, TIME_UTC);
 	fprintf(stderr, "TOTAL TRAINING TIME: %.6f s\n", difftime(end.tv_sec, begin.tv_sec)
@@ -273,13 +269,13 @@ static int count_right(struct model *model, kz_array *x, const int32_t *kinds)
 	kz_array *out[LAYERS] = {NULL}, *most = NULL;
 	int right = 0;
 	for (int l = 0; l < LAYERS; l++) {
-		STEP(kz_array_zeros(&out[l], kz_array_device(x), KZ_F32,
+		CHECK(kz_array_zeros(&out[l], kz_array_device(x), KZ_F32,
 			KZ_SHAPE(TESTED, plan[l].outputs), &err));
 	}
 	forward(out, model, x);
-	STEP(kz_argmax(&most, out[LAYERS - 1], KZ_AXES(1), &err));
-	STEP(kz_array_get(most, found, sizeof(found), &err));
-	for (int i = 0; i < TESTED && !err.status; i++) {
+	CHECK(kz_argmax(&most, out[LAYERS - 1], KZ_AXES(1), &err));
+	CHECK(kz_array_get(most, found, sizeof(found), &err));
+	for (int i = 0; i < TESTED; i++) {
 		right += found[i] == kinds[i];
 	}
 	for (int l = 0; l < LAYERS; l++) {
@@ -297,9 +293,9 @@ static void print_current_device(void)
 	kz_device *dev = NULL;
 	kz_array *a = NULL;
 	kz_memory_stats before = {0}, after = {0};
-	STEP(kz_device_open(&dev, NULL, &err));
+	CHECK(kz_device_open(&dev, NULL, &err));
 	kz_device_memory_stats(dev, &before);
-	STEP(kz_array_from(&a, dev, KZ_F32, KZ_SHAPE(2), two, sizeof(two), &err));
+	CHECK(kz_array_from(&a, dev, KZ_F32, KZ_SHAPE(2), two, sizeof(two), &err));
 	kz_device_memory_stats(dev, &after);
 	printf("%d\n%lld\n%lld\n", kz_device_index(dev), (long long)before.live_size,
 		(long long)after.live_size);
@@ -317,12 +313,12 @@ static void load_data(kz_array *out[BATCHES], int32_t *kinds, struct trainer *tr
 	kz_device *cpu = NULL;
 	kz_array *data[BATCHES] = {NULL};
 	iris_split(rows, kinds, 33);
-	STEP(kz_device_open(&cpu, "cpu", &err));
-	STEP(kz_array_from(&data[X_TRAIN], cpu, KZ_F32, KZ_SHAPE(TRAINED, IRIS_COLUMNS),
+	CHECK(kz_device_open(&cpu, "cpu", &err));
+	CHECK(kz_array_from(&data[X_TRAIN], cpu, KZ_F32, KZ_SHAPE(TRAINED, IRIS_COLUMNS),
 		rows + TESTED, TRAINED * sizeof(rows[0]), &err));
-	STEP(kz_array_from(&data[Y_TRAIN], cpu, KZ_I32, KZ_SHAPE(TRAINED), kinds + TESTED,
+	CHECK(kz_array_from(&data[Y_TRAIN], cpu, KZ_I32, KZ_SHAPE(TRAINED), kinds + TESTED,
 		TRAINED * sizeof(kinds[0]), &err));
-	STEP(kz_array_from(&data[X_TEST], cpu, KZ_F32, KZ_SHAPE(TESTED, IRIS_COLUMNS), rows,
+	CHECK(kz_array_from(&data[X_TEST], cpu, KZ_F32, KZ_SHAPE(TESTED, IRIS_COLUMNS), rows,
 		TESTED * sizeof(rows[0]), &err));
 	for (int i = 0; i < BATCHES; i++) {
 		trainer_prepare_batch(&out[i], trainer, data[i]);
@@ -354,7 +350,7 @@ int main(int argc, char **argv)
 	trainer_init(&trainer, EPOCHS, 1);
 	load_data(batch, kinds, &trainer);
 	model_print();
-	for (int run = 0; run < 3 && !err.status; run++) { /* cold, warm, as a graph */
+	for (int run = 0; run < 3; run++) { /* cold, warm, as a graph */
 		struct model model;
 		model_create(&model);
 		if (run == 0) {
@@ -374,10 +370,9 @@ int main(int argc, char **argv)
 		}
 		model_release(&model);
 	}
-	kz_error_print(&err, stderr);
 	for (int i = 0; i < BATCHES; i++) {
 		kz_array_release(batch[i]);
 	}
 	trainer_finish(&trainer);
-	return err.status || (picture && plot_write(picture, &trainer.board));
+	return picture && plot_write(picture, &trainer.board);
 }

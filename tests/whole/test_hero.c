@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The program of the README, samples/01_doublify.c as it stands, while memory runs out. */
+/* The program of the README, with its releases on every way out, while memory runs out. */
 #include "base/common.h"
 
 #include "base/alloc.h"
@@ -7,15 +7,46 @@
 #include "support/support.h"
 #include "support/suite.h"
 
+#include <kudzu/kudzu.h>
+
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-int hero_main(void);
-#define main hero_main
-#include "../../samples/01_doublify.c"
-#undef main
+static const char source[] =
+	"extern \"C\" __global__ void doublify(float *a)\n"
+	"{\n"
+	"	int i = threadIdx.x + threadIdx.y * 4;\n"
+	"	a[i] *= 2;\n"
+	"}\n";
+
+static int hero_main(void)
+{
+	float host[4][4];
+	for (int i = 0; i < 16; i++) {
+		host[i / 4][i % 4] = (float)i;
+	}
+	kz_error err = KZ_ERROR_INIT;
+	kz_device *dev = NULL;
+	kz_module *mod = NULL;
+	kz_array *a = NULL;
+	kz_kernel *doublify = NULL;
+	if (kz_device_open(&dev, NULL, &err)
+	    || kz_module_compile(&mod, dev, source, NULL, &err)
+	    || kz_module_kernel(&doublify, mod, "doublify", &err)
+	    || kz_array_from(&a, dev, KZ_FROM(host), &err)
+	    || kz_launch(doublify, KZ_DIM(1), KZ_DIM(4, 4), NULL, &err, KZ_ARGS(a))
+	    || kz_array_get(a, host, sizeof(host), &err)) {
+		kz_error_print(&err, stderr);
+	} else {
+		printf("%g %g ... %g\n", host[0][0], host[0][1], host[3][3]);
+	}
+	int failed = kz_error_status(&err) != KZ_OK;
+	kz_error_clear(&err);
+	kz_release_all(a, mod, dev);
+	return failed;
+}
 
 /* Run the program with its output in a file; return its exit status and what it said. */
 static int run_hero(char *said, size_t size)
