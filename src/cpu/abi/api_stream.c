@@ -124,7 +124,7 @@ API(cuStreamGetDevice, CUstream handle, CUdevice *out)
 	struct stream_info info;
 	CUresult result = api_need(stream_get_info(__func__, handle, &info), __func__, out);
 	if (result == CUDA_SUCCESS) {
-		*out = 0;
+		*out = info.device;
 	}
 	return result;
 }

@@ -471,7 +471,7 @@ CUresult stream_get_info(const char *call, CUstream handle, struct stream_info *
 	if (result == CUDA_SUCCESS) {
 		struct context *context = stream->object.context;
 		*out = (struct stream_info){context->handle, stream->flags, stream->priority,
-			stream->id};
+			stream->id, (CUdevice)context->device->ordinal};
 		result = context_check(context);
 		queue_unlock();
 	}

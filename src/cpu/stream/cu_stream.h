@@ -37,6 +37,7 @@ struct stream_info {
 	unsigned flags;
 	int priority;
 	uint64_t id;
+	CUdevice device;
 };
 CUresult stream_get_info(const char *call, CUstream stream, struct stream_info *out);
 

@@ -34,6 +34,7 @@ CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *out, void *os_handle,
 	CUmemAllocationHandleType type, unsigned long long flags);
 CUresult cuMemPoolImportPointer(CUdeviceptr *out, CUmemoryPool pool, CUmemPoolPtrExportData *data);
 CUresult cuMemPoolGetAccess(CUmemAccess_flags *out, CUmemoryPool handle, CUmemLocation *location);
+CUresult cuStreamGetDevice(CUstream stream, CUdevice *out);
 
 enum { COUNT = 3, N = 100 };
 
@@ -133,7 +134,7 @@ START_TEST(devices_share_cores_and_memory)
 }
 END_TEST
 
-START_TEST(context_and_pointer_know_their_device)
+START_TEST(context_stream_and_pointer_know_their_device)
 {
 	for (int i = 0; i < COUNT; i++) {
 		CUdevice device;
@@ -141,7 +142,11 @@ START_TEST(context_and_pointer_know_their_device)
 		CUdeviceptr address = alloc_on(i, 4 * N);
 		OK(cuCtxGetDevice(&device));
 		ck_assert_int_eq(device, i);
+		CUstream stream;
+		OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 		OK(cuCtxSetCurrent(contexts[0]));
+		OK(cuStreamGetDevice(stream, &device));
+		ck_assert_int_eq(device, i);
 		OK(cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address));
 		ck_assert_int_eq(ordinal, i);
 		OK(cuMemFree_v2(address));
@@ -725,7 +730,7 @@ SUITE(api_devices)
 	Suite *suite = suite_create("api_devices");
 	TCase *tc = add_case(suite, "each", devices_setup, devices_teardown);
 	tcase_add_tests(tc, 1, devices_have_names_of_their_own, devices_share_cores_and_memory,
-		context_and_pointer_know_their_device, pools_are_the_devices_own,
+		context_stream_and_pointer_know_their_device, pools_are_the_devices_own,
 		failure_stays_on_its_device);
 	tc = add_case(suite, "between", devices_setup, devices_teardown);
 	tcase_add_tests(tc, 1, kernel_cannot_access_the_memory_of_another_device,
