@@ -89,18 +89,35 @@ static struct graph *node_make_bodies(struct node_data *data)
 	return ok ? holder : NULL;
 }
 
+/* A condition is for one node of the graph that it was made for, or of a graph in that one. */
+static CUresult node_check_handle(const char *call, const struct graph *graph,
+	const struct condition *condition)
+{
+	const struct condition *own = NULL;
+	for (; graph && !own; graph = graph->parent ? graph->parent->graph : NULL) {
+		own = graph->conditions;
+		while (own && own != condition) {
+			own = own->next;
+		}
+	}
+	return !own ? api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the condition is of another graph",
+			call)
+		: own->is_taken ? api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: another node has this condition", call)
+		: CUDA_SUCCESS;
+}
+
 /* The lock is held.  *data is taken. */
 static CUresult node_add_condition(const char *call, struct graph *graph, struct node_data *data,
 	const struct dependencies *from, struct graph_node **out)
 {
-	struct graph *holder = data->condition->is_taken ? NULL : node_make_bodies(data);
+	CUresult result = node_check_handle(call, graph, data->condition);
+	struct graph *holder = result == CUDA_SUCCESS ? node_make_bodies(data) : NULL;
 	if (!holder) {
-		CUresult result = data->condition->is_taken ? api_fail(CUDA_ERROR_INVALID_VALUE,
-			"%s: another node has this condition", call) : api_no_memory(call);
 		node_data_release(data);
-		return result;
+		return result != CUDA_SUCCESS ? result : api_no_memory(call);
 	}
-	CUresult result = node_add(call, graph, data, holder, from, out);
+	result = node_add(call, graph, data, holder, from, out);
 	if (result == CUDA_SUCCESS) {
 		data->condition->is_taken = true;
 	} else {

@@ -162,6 +162,8 @@ START_TEST(bodies_take_few_kinds_of_nodes)
 	FAILS(INVALID_VALUE, cuGraphInstantiateWithFlags(&exec, body, 0));
 	FAILS(INVALID_VALUE, cuGraphDestroy(body));
 	FAILS(INVALID_VALUE, cuGraphAddNode(&node, graph, NULL, 0, &params)); /* it is taken */
+	params = node_params(new_condition(child, 0), CU_GRAPH_COND_TYPE_IF, 1);
+	FAILS(INVALID_VALUE, cuGraphAddNode(&node, graph, NULL, 0, &params)); /* of another graph */
 	params = node_params(condition + 1, CU_GRAPH_COND_TYPE_IF, 1);
 	FAILS(INVALID_VALUE, cuGraphAddNode(&node, graph, NULL, 0, &params));
 	condition = new_condition(graph, 0);
