@@ -163,7 +163,7 @@ KZ_API KZ_NODISCARD kz_status kz_device_describe(kz_device *dev, kz_device_info 
 KZ_API KZ_NODISCARD kz_status kz_device_memory(kz_device *dev, int64_t *free_size,
 	int64_t *total_size, kz_error *err);
 
-/** Return how many device attributes the library knows by name: those of CUDA 13.0. */
+/** Return how many device attributes the library knows by name: those of CUDA 13.5. */
 KZ_API int64_t kz_device_attribute_count(void);
 
 /**

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CUDA_VERSION 13000
+#define CUDA_VERSION 13050
 
 typedef int CUdevice;
 typedef unsigned long long CUdeviceptr;
@@ -135,6 +135,7 @@ typedef enum CUlimit {
 	CU_LIMIT_SHMEM_SIZE = 7,
 	CU_LIMIT_CIG_ENABLED = 8,
 	CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED = 9,
+	CU_LIMIT_PER_BLOCK_MEMORY_SIZE = 10,
 } CUlimit;
 
 /* Streams, events, capture */
@@ -258,6 +259,8 @@ typedef enum CUfunction_attribute {
 	CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH = 13,
 	CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED = 14,
 	CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE = 15,
+	CU_FUNC_ATTRIBUTE_DEVICE_NODE_UPDATE_SUPPORTED = 16,
+	CU_FUNC_ATTRIBUTE_SHARED_MEMORY_MODE = 17,
 } CUfunction_attribute;
 
 typedef enum CUfunctionLoadingState {
@@ -327,6 +330,7 @@ typedef enum CUjit_option {
 	CU_JIT_MAX_THREADS_PER_BLOCK = 32,
 	CU_JIT_OVERRIDE_DIRECTIVE_VALUES = 33,
 	CU_JIT_SPLIT_COMPILE = 34,
+	CU_JIT_BINARY_LOADER_THREAD_COUNT = 35,
 } CUjit_option;
 
 typedef enum CUjitInputType {

@@ -20,7 +20,27 @@ typedef enum CUclusterSchedulingPolicy {
 	CU_CLUSTER_SCHEDULING_POLICY_DEFAULT = 0,
 	CU_CLUSTER_SCHEDULING_POLICY_SPREAD = 1,
 	CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING = 2,
+	CU_CLUSTER_SCHEDULING_POLICY_RUBIN_DSMEM_LOCALITY = 3,
 } CUclusterSchedulingPolicy;
+
+typedef enum CUlaunchAttributePortableClusterMode {
+	CU_LAUNCH_PORTABLE_CLUSTER_MODE_DEFAULT = 0,
+	CU_LAUNCH_PORTABLE_CLUSTER_MODE_REQUIRE_PORTABLE = 1,
+	CU_LAUNCH_PORTABLE_CLUSTER_MODE_ALLOW_NON_PORTABLE = 2,
+} CUlaunchAttributePortableClusterMode;
+
+typedef enum CUsharedMemoryMode {
+	CU_SHARED_MEMORY_MODE_DEFAULT = 0,
+	CU_SHARED_MEMORY_MODE_REQUIRE_PORTABLE = 1,
+	CU_SHARED_MEMORY_MODE_ALLOW_NON_PORTABLE = 2,
+	CU_SHARED_MEMORY_MODE_ALLOW_OVERSIZED_SHARED_MEMORY = 3,
+	CU_SHARED_MEMORY_MODE_PREFER_OVERSIZED_SHARED_MEMORY = 4,
+} CUsharedMemoryMode;
+
+typedef enum CUhostTaskSyncMode {
+	CU_HOST_TASK_BLOCKING = 0,
+	CU_HOST_TASK_SPINWAIT = 1,
+} CUhostTaskSyncMode;
 
 typedef enum CUlaunchAttributeID {
 	CU_LAUNCH_ATTRIBUTE_IGNORE = 0,
@@ -39,6 +59,8 @@ typedef enum CUlaunchAttributeID {
 	CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE = 13,
 	CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT = 14,
 	CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING = 16,
+	CU_LAUNCH_ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE = 17,
+	CU_LAUNCH_ATTRIBUTE_SHARED_MEMORY_MODE = 18,
 } CUlaunchAttributeID;
 
 typedef enum CUsynchronizationPolicy {
@@ -82,6 +104,8 @@ typedef union CUlaunchAttributeValue {
 	} programmaticEvent;
 	int priority;
 	unsigned int sharedMemCarveout;
+	CUlaunchAttributePortableClusterMode portableClusterSizeMode;
+	CUsharedMemoryMode sharedMemoryMode;
 } CUlaunchAttributeValue;
 
 typedef struct CUlaunchAttribute {
@@ -137,6 +161,10 @@ typedef enum CUgraphNodeType {
 	CU_GRAPH_NODE_TYPE_MEM_FREE = 11,
 	CU_GRAPH_NODE_TYPE_BATCH_MEM_OP = 12,
 	CU_GRAPH_NODE_TYPE_CONDITIONAL = 13,
+	CU_GRAPH_NODE_TYPE_MEMCPY_BATCH = 14,
+	CU_GRAPH_NODE_TYPE_RESERVED_16 = 16,
+	CU_GRAPH_NODE_TYPE_EXTERNAL_ENGINE = 17,
+	CU_GRAPH_NODE_TYPE_FABRIC_CPY_BATCH = 18,
 } CUgraphNodeType;
 
 typedef enum CUgraphDependencyType {
@@ -173,6 +201,7 @@ typedef enum CUgraphMem_attribute {
 } CUgraphMem_attribute;
 
 typedef enum CUgraphChildGraphNodeOwnership {
+	CU_GRAPH_CHILD_GRAPH_OWNERSHIP_INVALID = -1,
 	CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE = 0,
 	CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE = 1,
 } CUgraphChildGraphNodeOwnership;
@@ -183,6 +212,8 @@ typedef enum CUgraphDebugDot_flags {
 	CU_GRAPH_DEBUG_DOT_FLAGS_KERNEL_NODE_PARAMS = 1 << 2,
 	CU_GRAPH_DEBUG_DOT_FLAGS_HANDLES = 1 << 10,
 	CU_GRAPH_DEBUG_DOT_FLAGS_CONDITIONAL_NODE_PARAMS = 1 << 15,
+	CU_GRAPH_DEBUG_DOT_FLAGS_MEMCPY_BATCH_NODE_PARAMS = 1 << 16,
+	CU_GRAPH_DEBUG_DOT_FLAGS_FABRIC_CPY_BATCH_NODE_PARAMS = 1 << 17,
 } CUgraphDebugDot_flags;
 
 typedef enum CUuserObject_flags {
@@ -260,6 +291,13 @@ typedef struct CUDA_HOST_NODE_PARAMS {
 	void *userData;
 } CUDA_HOST_NODE_PARAMS;
 
+typedef struct CUDA_HOST_NODE_PARAMS_v2 {
+	CUhostFn fn;
+	void *userData;
+	unsigned int syncMode;
+	CUcontext ctx;
+} CUDA_HOST_NODE_PARAMS_v2;
+
 typedef struct CUDA_CHILD_GRAPH_NODE_PARAMS {
 	CUgraph graph;
 	CUgraphChildGraphNodeOwnership ownership;
@@ -267,6 +305,7 @@ typedef struct CUDA_CHILD_GRAPH_NODE_PARAMS {
 
 typedef struct CUDA_EVENT_RECORD_NODE_PARAMS {
 	CUevent event;
+	CUcontext ctx;
 } CUDA_EVENT_RECORD_NODE_PARAMS;
 
 typedef struct CUDA_EVENT_WAIT_NODE_PARAMS {
@@ -292,6 +331,17 @@ typedef struct CUDA_BATCH_MEM_OP_NODE_PARAMS {
 	unsigned int flags;
 } CUDA_BATCH_MEM_OP_NODE_PARAMS;
 
+typedef struct CUDA_MEMCPY_BATCH_NODE_PARAMS_V1 {
+	size_t count;
+	CUdeviceptr *dsts;
+	CUdeviceptr *srcs;
+	size_t *sizes;
+	CUmemcpyAttributes *attrs;
+	size_t *attrsIdxs;
+	size_t numAttrs;
+	CUcontext ctx;
+} CUDA_MEMCPY_BATCH_NODE_PARAMS_V1;
+
 typedef enum CUgraphConditionalNodeType {
 	CU_GRAPH_COND_TYPE_IF = 0,
 	CU_GRAPH_COND_TYPE_WHILE = 1,
@@ -314,7 +364,7 @@ typedef struct CUgraphNodeParams {
 		CUDA_KERNEL_NODE_PARAMS kernel;
 		CUDA_MEMCPY_NODE_PARAMS memcpy;
 		CUDA_MEMSET_NODE_PARAMS_v2 memset;
-		CUDA_HOST_NODE_PARAMS host;
+		CUDA_HOST_NODE_PARAMS_v2 host;
 		CUDA_CHILD_GRAPH_NODE_PARAMS graph;
 		CUDA_EVENT_WAIT_NODE_PARAMS eventWait;
 		CUDA_EVENT_RECORD_NODE_PARAMS eventRecord;
@@ -322,6 +372,7 @@ typedef struct CUgraphNodeParams {
 		CUDA_MEM_FREE_NODE_PARAMS free;
 		CUDA_BATCH_MEM_OP_NODE_PARAMS memOp;
 		CUDA_CONDITIONAL_NODE_PARAMS conditional;
+		CUDA_MEMCPY_BATCH_NODE_PARAMS_V1 memcpyBatch;
 	};
 	long long reserved2;
 } CUgraphNodeParams;

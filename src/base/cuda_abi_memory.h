@@ -50,6 +50,7 @@ typedef enum CUpointer_attribute {
 	CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR = 19,
 	CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID = 20,
 	CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE = 21,
+	CU_POINTER_ATTRIBUTE_LOCALITY_DOMAIN_ORDINAL = 22,
 } CUpointer_attribute;
 
 /* Of the formats of arrays and textures, the plain ones: neither compressed nor video. */
@@ -99,6 +100,8 @@ typedef enum CUmemLocationType {
 	CU_MEM_LOCATION_TYPE_HOST = 2,
 	CU_MEM_LOCATION_TYPE_HOST_NUMA = 3,
 	CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT = 4,
+	CU_MEM_LOCATION_TYPE_INVISIBLE = 5,
+	CU_MEM_LOCATION_TYPE_DEVICE_LOCALITY_DOMAIN = 6,
 	CU_MEM_LOCATION_TYPE_MAX = 0x7fffffff,
 } CUmemLocationType;
 
@@ -149,6 +152,13 @@ typedef enum CUmemPool_attribute {
 	CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH = 6,
 	CU_MEMPOOL_ATTR_USED_MEM_CURRENT = 7,
 	CU_MEMPOOL_ATTR_USED_MEM_HIGH = 8,
+	CU_MEMPOOL_ATTR_ALLOCATION_TYPE = 9,
+	CU_MEMPOOL_ATTR_EXPORT_HANDLE_TYPES = 10,
+	CU_MEMPOOL_ATTR_LOCATION_ID = 11,
+	CU_MEMPOOL_ATTR_LOCATION_TYPE = 12,
+	CU_MEMPOOL_ATTR_MAX_POOL_SIZE = 13,
+	CU_MEMPOOL_ATTR_HW_DECOMPRESS_ENABLED = 14,
+	CU_MEMPOOL_ATTR_LOCALITY_DOMAIN_ID = 15,
 } CUmemPool_attribute;
 
 typedef struct CUmemLocation {
@@ -183,7 +193,8 @@ typedef struct CUmemPoolProps {
 	void *win32SecurityAttributes;
 	size_t maxSize;
 	unsigned short usage;
-	unsigned char reserved[54];
+	unsigned char gpuDirectRDMACapable;
+	unsigned char reserved[53];
 } CUmemPoolProps;
 
 typedef enum CUstreamWaitValue_flags {
@@ -206,12 +217,24 @@ typedef enum CUstreamBatchMemOpType {
 	CU_STREAM_MEM_OP_WAIT_VALUE_64 = 4,
 	CU_STREAM_MEM_OP_WRITE_VALUE_64 = 5,
 	CU_STREAM_MEM_OP_BARRIER = 6,
+	CU_STREAM_MEM_OP_ATOMIC_REDUCTION = 8,
 } CUstreamBatchMemOpType;
 
 typedef enum CUstreamMemoryBarrier_flags {
 	CU_STREAM_MEMORY_BARRIER_TYPE_SYS = 0x0,
 	CU_STREAM_MEMORY_BARRIER_TYPE_GPU = 0x1,
 } CUstreamMemoryBarrier_flags;
+
+typedef enum CUstreamAtomicReductionOpType {
+	CU_STREAM_ATOMIC_REDUCTION_OP_ADD = 0,
+	CU_STREAM_ATOMIC_REDUCTION_OP_AND = 5,
+	CU_STREAM_ATOMIC_REDUCTION_OP_OR = 6,
+} CUstreamAtomicReductionOpType;
+
+typedef enum CUstreamAtomicReductionDataType {
+	CU_STREAM_ATOMIC_REDUCTION_UNSIGNED_32 = 14,
+	CU_STREAM_ATOMIC_REDUCTION_UNSIGNED_64 = 22,
+} CUstreamAtomicReductionDataType;
 
 typedef union CUstreamBatchMemOpParams {
 	CUstreamBatchMemOpType operation;
@@ -229,6 +252,15 @@ typedef union CUstreamBatchMemOpParams {
 		CUstreamBatchMemOpType operation;
 		unsigned flags;
 	} flushRemoteWrites, memoryBarrier;
+	struct {
+		CUstreamBatchMemOpType operation;
+		unsigned flags;
+		CUstreamAtomicReductionOpType reductionOp;
+		CUstreamAtomicReductionDataType dataType;
+		CUdeviceptr address;
+		cuuint64_t value;
+		CUdeviceptr alias;
+	} atomicReduction;
 	cuuint64_t pad[6];
 } CUstreamBatchMemOpParams;
 

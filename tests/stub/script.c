@@ -218,7 +218,7 @@ EXPORT void stub_script(const char *script)
 	memset(stub.calls, 0, sizeof(stub.calls));
 	stub.functions[0] = stub.globals[0] = stub.log[0] = '\0';
 	stub.scripted = stub.notes_streams = false;
-	stub.version = CUDA_VERSION;
+	stub.version = 13000;
 	stub.devices = 1;
 	stub.clear = 0;
 	stub.cc = 90;

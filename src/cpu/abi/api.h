@@ -51,6 +51,8 @@ CUresult context_check_flags(const char *call, unsigned flags);
 
 /* Find memory that the program registered in any context, as if it were an allocation. */
 bool host_find(uint64_t address, struct memory_range *out);
+/* Whether all pages of a range are mapped. */
+bool host_is_mapped(uint64_t start, size_t size);
 /* The pool that memory is from; NULL for none. */
 CUmemoryPool mempool_of(const struct memory_range *range);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Many copies, prefetches or discards in one call.  Attributes are given once for several
+ * Many copies, prefetches or discards in one call, and single copies with the same attributes.  Attributes are given once for several
  * operations: there is a list of attributes, and a list with the index of the first operation of
  * each.  Each operation is done by the function for a single one.  If one fails, those before it
  * stay done.
@@ -117,6 +117,29 @@ API_PER_THREAD(cuMemcpyBatchAsync_v2_ptsz, cuMemcpyBatchAsync_v2,
 		CUstream stream),
 	(to, from, sizes, count, attributes, starts, start_count, stream));
 
+API(cuMemcpyWithAttributesAsync, CUdeviceptr to, CUdeviceptr from, size_t size,
+	CUmemcpyAttributes *attributes, CUstream stream)
+{
+	struct context *context;
+	CUresult result = api_enter(__func__, &context);
+	if (result == CUDA_SUCCESS && !attributes) {
+		return api_null(__func__, "the attributes");
+	}
+	if (result == CUDA_SUCCESS) {
+		result = batch_check_order(__func__, attributes->srcAccessOrder,
+			attributes->flags);
+	}
+	if (result == CUDA_SUCCESS) {
+		result = cuMemcpyAsync(to, from, size, stream);
+	}
+	return result == CUDA_SUCCESS
+		? batch_end_copy(context, attributes->srcAccessOrder, from, stream) : result;
+}
+API_PER_THREAD(cuMemcpyWithAttributesAsync_ptsz, cuMemcpyWithAttributesAsync,
+	(CUdeviceptr to, CUdeviceptr from, size_t size, CUmemcpyAttributes *attributes,
+		CUstream stream),
+	(to, from, size, attributes, stream));
+
 /* The size of the elements in which extents and offsets count: elements of an array, else bytes.  0
  * if the operands do not fit together. */
 static size_t batch_element_size(const CUDA_MEMCPY3D_BATCH_OP *op)
@@ -231,6 +254,21 @@ API(cuMemcpy3DBatchAsync_v2, size_t count, CUDA_MEMCPY3D_BATCH_OP *list,
 API_PER_THREAD(cuMemcpy3DBatchAsync_v2_ptsz, cuMemcpy3DBatchAsync_v2,
 	(size_t count, CUDA_MEMCPY3D_BATCH_OP *list, unsigned long long flags, CUstream stream),
 	(count, list, flags, stream));
+
+API(cuMemcpy3DWithAttributesAsync, CUDA_MEMCPY3D_BATCH_OP *op, unsigned long long flags,
+	CUstream stream)
+{
+	struct context *context;
+	CUresult result = api_enter(__func__, &context);
+	if (result == CUDA_SUCCESS && (!op || flags != 0)) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: no copy, or flags that are not 0",
+			__func__);
+	}
+	return result == CUDA_SUCCESS ? batch_copy_3d(__func__, context, op, stream) : result;
+}
+API_PER_THREAD(cuMemcpy3DWithAttributesAsync_ptsz, cuMemcpy3DWithAttributesAsync,
+	(CUDA_MEMCPY3D_BATCH_OP *op, unsigned long long flags, CUstream stream),
+	(op, flags, stream));
 
 /* --- Managed memory: host and device share one memory, so nothing moves --- */
 

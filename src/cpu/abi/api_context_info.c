@@ -72,7 +72,7 @@ static CUresult context_enter_limit(const char *call, CUlimit limit, struct cont
 	CUresult result = api_enter(call, out);
 	return result != CUDA_SUCCESS || (unsigned)limit <= CU_LIMIT_PERSISTING_L2_CACHE_SIZE
 		? result
-		: api_fail((unsigned)limit <= CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED
+		: api_fail((unsigned)limit <= CU_LIMIT_PER_BLOCK_MEMORY_SIZE
 			? CUDA_ERROR_UNSUPPORTED_LIMIT
 			: CUDA_ERROR_INVALID_VALUE, "%s: the CPU device has no limit %d", call,
 			(int)limit);

@@ -130,6 +130,7 @@ API(cuDeviceGetAttribute, int *out, CUdevice_attribute attribute, CUdevice devic
 	}
 	switch ((unsigned)attribute) {
 	case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+	case CU_DEVICE_ATTRIBUTE_LOCALITY_DOMAIN_MULTIPROCESSOR_COUNT:
 		*out = (int)device_cores();
 		return CUDA_SUCCESS;
 	case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:

@@ -73,7 +73,11 @@ CUresult function_get_attribute(const char *call, const struct function *functio
 		*out = function->hints[attribute
 			- CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED];
 		break;
+	case CU_FUNC_ATTRIBUTE_SHARED_MEMORY_MODE:
+		*out = function->shared_mode;
+		break;
 	case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
+	case CU_FUNC_ATTRIBUTE_DEVICE_NODE_UPDATE_SUPPORTED:
 	case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
 	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
 	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
@@ -158,8 +162,13 @@ CUresult function_set_attribute(const char *call, struct function *function,
 		function->hints[0] = ok ? value : function->hints[0];
 		break;
 	case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-		ok = value >= 0 && value <= CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING;
+		ok = value >= 0 && value <= CU_CLUSTER_SCHEDULING_POLICY_RUBIN_DSMEM_LOCALITY;
 		function->hints[1] = ok ? value : function->hints[1];
+		break;
+	case CU_FUNC_ATTRIBUTE_SHARED_MEMORY_MODE:
+		ok = value >= CU_SHARED_MEMORY_MODE_DEFAULT
+			&& value <= CU_SHARED_MEMORY_MODE_PREFER_OVERSIZED_SHARED_MEMORY;
+		function->shared_mode = ok ? value : function->shared_mode;
 		break;
 	default:
 		break;
@@ -242,6 +251,16 @@ API(cuFuncGetParamInfo, CUfunction handle, size_t index, size_t *offset, size_t 
 	CUresult result = api_need(function_enter(__func__, handle, &function), __func__, offset);
 	return result == CUDA_SUCCESS
 		? function_param_info(__func__, function, index, offset, size) : result;
+}
+
+API(cuFuncGetParamCount, CUfunction handle, size_t *out)
+{
+	struct function *function;
+	CUresult result = api_need(function_enter(__func__, handle, &function), __func__, out);
+	if (result == CUDA_SUCCESS) {
+		*out = function->ptx->param_count;
+	}
+	return result;
 }
 
 API(cuFuncIsLoaded, CUfunctionLoadingState *out, CUfunction handle)

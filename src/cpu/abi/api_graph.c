@@ -148,6 +148,64 @@ API(cuGraphNodeFindInClone, CUgraphNode *out, CUgraphNode origin, CUgraph handle
 		"%s: the graph is not a clone with a copy of the node", __func__) : result;
 }
 
+/* --- Numbers --- */
+
+API(cuGraphGetId, CUgraph handle, unsigned int *out)
+{
+	struct graph *graph;
+	CUresult result = api_need(api_ready(__func__), __func__, out);
+	if (result == CUDA_SUCCESS) {
+		result = enter_graph(__func__, handle, &graph);
+	}
+	if (result == CUDA_SUCCESS) {
+		*out = graph->id;
+		graph_unlock();
+	}
+	return result;
+}
+
+API(cuGraphNodeGetLocalId, CUgraphNode handle, unsigned int *out)
+{
+	struct graph_node *node;
+	CUresult result = api_need(api_ready(__func__), __func__, out);
+	if (result == CUDA_SUCCESS) {
+		result = graph_enter_node(__func__, handle, &node);
+	}
+	if (result == CUDA_SUCCESS) {
+		*out = node->id;
+		graph_unlock();
+	}
+	return result;
+}
+
+API(cuGraphNodeGetToolsId, CUgraphNode handle, unsigned long long *out)
+{
+	struct graph_node *node;
+	CUresult result = api_need(api_ready(__func__), __func__, out);
+	if (result == CUDA_SUCCESS) {
+		result = graph_enter_node(__func__, handle, &node);
+	}
+	if (result == CUDA_SUCCESS) {
+		*out = (unsigned long long)node->graph->id << 32 | node->id;
+		graph_unlock();
+	}
+	return result;
+}
+
+API(cuGraphNodeGetContainingGraph, CUgraphNode handle, CUgraph *out)
+{
+	struct graph_node *node;
+	CUresult result = api_need(api_ready(__func__), __func__, out);
+	if (result == CUDA_SUCCESS) {
+		result = graph_enter_node(__func__, handle, &node);
+	}
+	if (result == CUDA_SUCCESS) {
+		*out = node->graph->handle;
+		graph_unlock();
+	}
+	return result;
+}
+
 /* --- Nodes --- */
 
 /* A list that is written to an array of `room` entries.  NULL: the entries are only counted. */

@@ -64,7 +64,8 @@ static inline CUgraphNodeParams *params_of_host(const CUDA_HOST_NODE_PARAMS *p,
 	CUgraphNodeParams *out)
 {
 	if (p) {
-		*out = (CUgraphNodeParams){.type = CU_GRAPH_NODE_TYPE_HOST, .host = *p};
+		*out = (CUgraphNodeParams){.type = CU_GRAPH_NODE_TYPE_HOST,
+			.host = {.fn = p->fn, .userData = p->userData}};
 	}
 	return p ? out : NULL;
 }

@@ -239,6 +239,20 @@ API(cuGraphInstantiateWithParams, CUgraphExec *out, CUgraph graph,
 API_PER_THREAD(cuGraphInstantiateWithParams_ptsz, cuGraphInstantiateWithParams,
 	(CUgraphExec *out, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *p), (out, graph, p));
 
+API(cuGraphExecGetId, CUgraphExec handle, unsigned int *out)
+{
+	struct graph_exec *exec;
+	CUresult result = api_need(api_ready(__func__), __func__, out);
+	if (result == CUDA_SUCCESS) {
+		result = graph_exec_enter(__func__, handle, &exec);
+	}
+	if (result == CUDA_SUCCESS) {
+		*out = exec->graph->id;
+		graph_unlock();
+	}
+	return result;
+}
+
 API(cuGraphExecGetFlags, CUgraphExec handle, cuuint64_t *out)
 {
 	struct graph_exec *exec;

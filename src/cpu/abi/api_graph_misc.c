@@ -206,13 +206,12 @@ API(cuDeviceGraphMemTrim, CUdevice device)
 
 static const char *const type_names[] = {"KERNEL", "MEMCPY", "MEMSET", "HOST", "GRAPH", "EMPTY",
 	"WAIT_EVENT", "EVENT_RECORD", "EXT_SEMAS_SIGNAL", "EXT_SEMAS_WAIT", "MEM_ALLOC", "MEM_FREE",
-	"BATCH_MEM_OP", "CONDITIONAL"};
+	"BATCH_MEM_OP", "CONDITIONAL", "MEMCPY_BATCH"};
 
-static void graph_dot_node(struct str *out, const struct graph_node *node, size_t graph,
-	size_t number, unsigned flags)
+static void graph_dot_node(struct str *out, const struct graph_node *node, unsigned flags)
 {
 	const CUgraphNodeParams *params = &node->data->params;
-	str_addf(out, "\tgraph_%zu_node_%zu [label=\"%zu\\n%s", graph, number, number,
+	str_addf(out, "\tgraph_%u_node_%u [label=\"%u\\n%s", node->graph->id, node->id, node->id,
 		type_names[params->type]);
 	if (params->type == CU_GRAPH_NODE_TYPE_KERNEL) {
 		str_addf(out, "\\n%s", node_has_function(node->data)
@@ -231,26 +230,24 @@ static void graph_dot_node(struct str *out, const struct graph_node *node, size_
 	str_add(out, "\"];\n");
 }
 
-/* A graph and its child graphs, numbered in the order of the drawing. */
-static void graph_dot(struct str *out, struct graph *graph, size_t *graphs, unsigned flags)
+/* A graph and its child graphs, by the numbers that cuGraphGetId and cuGraphNodeGetLocalId give. */
+static void graph_dot(struct str *out, const struct graph *graph, unsigned flags)
 {
-	const size_t mine = (*graphs)++;
-	size_t number = 0;
-	str_addf(out, "subgraph cluster_%zu {\n\tlabel=\"graph_%zu\";\n", mine, mine);
-	for (struct graph_node *node = graph->first; node; node = node->next) {
-		node->missing = number;
-		graph_dot_node(out, node, mine, number++, flags);
+	const unsigned id = graph->id;
+	str_addf(out, "subgraph cluster_%u {\n\tlabel=\"graph_%u\";\n", id, id);
+	for (const struct graph_node *node = graph->first; node; node = node->next) {
+		graph_dot_node(out, node, flags);
 	}
 	for (const struct graph_node *node = graph->first; node; node = node->next) {
 		for (size_t i = 0; i < node->from.count; i++) {
-			str_addf(out, "\tgraph_%zu_node_%zu -> graph_%zu_node_%zu;\n", mine,
-				node->from.list[i].node->missing, mine, node->missing);
+			str_addf(out, "\tgraph_%u_node_%u -> graph_%u_node_%u;\n", id,
+				node->from.list[i].node->id, id, node->id);
 		}
 	}
 	str_add(out, "}\n");
 	for (const struct graph_node *node = graph->first; node; node = node->next) {
 		if (node->child) {
-			graph_dot(out, node->child, graphs, flags);
+			graph_dot(out, node->child, flags);
 		}
 	}
 }
@@ -266,9 +263,8 @@ static CUresult graph_write_dot(const char *call, const char *path, const struct
 
 API(cuGraphDebugDotPrint, CUgraph handle, const char *path, unsigned int flags)
 {
-	const unsigned known = 2 * CU_GRAPH_DEBUG_DOT_FLAGS_CONDITIONAL_NODE_PARAMS - 1;
+	const unsigned known = 2 * CU_GRAPH_DEBUG_DOT_FLAGS_FABRIC_CPY_BATCH_NODE_PARAMS - 1;
 	struct graph *graph;
-	size_t graphs = 0;
 	CUresult result = api_need(api_ready(__func__), __func__, path);
 	if (result == CUDA_SUCCESS && (flags & ~known)) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown flags 0x%x", __func__,
@@ -282,7 +278,7 @@ API(cuGraphDebugDotPrint, CUgraph handle, const char *path, unsigned int flags)
 	result = graph_find(__func__, handle, &graph);
 	if (result == CUDA_SUCCESS) {
 		str_add(&text, "digraph dot {\n");
-		graph_dot(&text, graph, &graphs, flags);
+		graph_dot(&text, graph, flags);
 		str_add(&text, "}\n");
 	}
 	graph_unlock();

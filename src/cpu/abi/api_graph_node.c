@@ -194,6 +194,29 @@ API(cuGraphAddNode, CUgraphNode *out, CUgraph graph, const CUgraphNode *nodes, s
 	return cuGraphAddNode_v2(out, graph, nodes, NULL, count, params);
 }
 
+/* The third version looks at the context of a kernel, too. */
+static CUresult node_check_kernel(const char *call, const CUgraphNodeParams *params)
+{
+	const CUDA_KERNEL_NODE_PARAMS *p = &params->kernel;
+	const struct function *function = params->type == CU_GRAPH_NODE_TYPE_KERNEL && p->ctx
+		? handle_get(p->func, API_FUNCTION) : NULL;
+	return !function || function->module->object.context->handle == p->ctx ? CUDA_SUCCESS
+		: api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: kernel '%s' is of another context",
+			call, function->name);
+}
+
+API(cuGraphAddNode_v3, CUgraphNode *out, CUgraph graph, const CUgraphNode *nodes,
+	const CUgraphEdgeData *data, size_t count, CUgraphNodeParams *params)
+{
+	const struct dependencies from = {nodes, data, count};
+	CUresult result = node_check_params(__func__, params);
+	if (result == CUDA_SUCCESS) {
+		result = node_check_kernel(__func__, params);
+	}
+	return result == CUDA_SUCCESS ? node_add_params(__func__, out, graph, &from, params)
+		: result;
+}
+
 /* --- Parameters --- */
 
 /* Copy `size` bytes of the parameters of a node, which must be of this type. */
@@ -313,6 +336,36 @@ API(cuGraphNodeSetParams, CUgraphNode node, CUgraphNodeParams *params)
 {
 	CUresult result = node_check_params(__func__, params);
 	return result == CUDA_SUCCESS ? node_set_params(__func__, node, params) : result;
+}
+
+API(cuGraphNodeSetParams_v2, CUgraphNode node, CUgraphNodeParams *params)
+{
+	CUresult result = node_check_params(__func__, params);
+	if (result == CUDA_SUCCESS) {
+		result = node_check_kernel(__func__, params);
+	}
+	return result == CUDA_SUCCESS ? node_set_params(__func__, node, params) : result;
+}
+
+/* Pointers lead into the node's own copy of what they point to. */
+API(cuGraphNodeGetParams, CUgraphNode handle, CUgraphNodeParams *out)
+{
+	struct graph_node *node;
+	CUresult result = api_need(api_ready(__func__), __func__, out);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	graph_lock();
+	result = node_find(__func__, handle, &node);
+	if (result == CUDA_SUCCESS) {
+		*out = node->data->params;
+	}
+	if (result == CUDA_SUCCESS && out->type == CU_GRAPH_NODE_TYPE_GRAPH) {
+		out->graph.graph = node->child->handle;
+		out->graph.ownership = CU_GRAPH_CHILD_GRAPH_OWNERSHIP_INVALID;
+	}
+	graph_unlock();
+	return result;
 }
 
 /* --- Node by node --- */
@@ -561,7 +614,9 @@ static bool node_is_attribute(CUkernelNodeAttrID id)
 		| 1u << CU_LAUNCH_ATTRIBUTE_PRIORITY | 1u << CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP
 		| 1u << CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN
 		| 1u << CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION
-		| 1u << CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
+		| 1u << CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT
+		| 1u << CU_LAUNCH_ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE
+		| 1u << CU_LAUNCH_ATTRIBUTE_SHARED_MEMORY_MODE;
 	return (unsigned)id < NODE_ATTRIBUTES && (known >> id & 1);
 }
 

@@ -74,8 +74,7 @@ bool host_find(uint64_t address, struct memory_range *out)
 	return true;
 }
 
-/* True if all pages of a range are mapped. */
-static bool host_is_mapped(uint64_t start, size_t size)
+bool host_is_mapped(uint64_t start, size_t size)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	uint64_t first = start & ~(uint64_t)(page - 1);

@@ -75,6 +75,7 @@ API(cuLaunchKernelEx, const CUlaunchConfig *config, CUfunction function, void **
 		return api_null(__func__, !config ? "the configuration" : "the attributes");
 	}
 	bool is_cooperative = false;
+	uint8_t shared_mode = CU_SHARED_MEMORY_MODE_DEFAULT;
 	for (unsigned i = 0; i < config->numAttrs; i++) {
 		const CUlaunchAttribute *attribute = &config->attrs[i];
 		CUresult result = work_check_attribute(__func__, attribute);
@@ -83,13 +84,16 @@ API(cuLaunchKernelEx, const CUlaunchConfig *config, CUfunction function, void **
 		}
 		if (attribute->id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) {
 			is_cooperative = attribute->value.cooperative != 0;
+		} else if (attribute->id == CU_LAUNCH_ATTRIBUTE_SHARED_MEMORY_MODE) {
+			shared_mode = (uint8_t)attribute->value.sharedMemoryMode;
 		}
 	}
 	struct work work;
 	work.kernel = (struct kernel_work){
 		.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
 		.block = {config->blockDimX, config->blockDimY, config->blockDimZ},
-		.dynamic_shared = config->sharedMemBytes, .is_cooperative = is_cooperative
+		.dynamic_shared = config->sharedMemBytes, .is_cooperative = is_cooperative,
+		.shared_mode = shared_mode
 	};
 	return launch_kernel(__func__, function, &work, config->hStream, values, extra);
 }

@@ -309,6 +309,16 @@ API(cuKernelGetParamInfo, CUkernel handle, size_t index, size_t *offset, size_t 
 		: result;
 }
 
+API(cuKernelGetParamCount, CUkernel handle, size_t *out)
+{
+	struct function *kernel;
+	CUresult result = api_need(library_find_kernel(__func__, handle, &kernel), __func__, out);
+	if (result == CUDA_SUCCESS) {
+		*out = kernel->ptx->param_count;
+	}
+	return result;
+}
+
 static CUresult library_enter_kernel(const char *call, CUkernel handle, CUdevice device,
 	struct function **out)
 {

@@ -280,3 +280,76 @@ API(cuMemRangeGetAttributes, void **out, size_t *out_sizes, CUmem_range_attribut
 	}
 	return result;
 }
+
+/* --- Where memory is --- */
+
+/* Managed memory is where it was prefetched last.  Nothing moves, so this is all that a program can
+ * know of it. */
+static CUmemLocation managed_sample(struct device_memory *memory, uint64_t address)
+{
+	const struct memory_place place = memory_get_advice(memory, address, 1).prefetched;
+	return place.type == CU_MEM_LOCATION_TYPE_NONE
+		? (CUmemLocation){CU_MEM_LOCATION_TYPE_HOST, 0}
+		: (CUmemLocation){(CUmemLocationType)place.type, place.id};
+}
+
+/* The location that most samples of [start, end) have. */
+static CUmemLocation managed_most_common(struct device_memory *memory, uint64_t start,
+	uint64_t end, size_t step)
+{
+	struct {
+		CUmemLocation location;
+		size_t count;
+	} votes[64] = {{{CU_MEM_LOCATION_TYPE_NONE, 0}, 0}};
+	size_t best = 0;
+	for (uint64_t at = start; at < end; at += step) {
+		const CUmemLocation sample = managed_sample(memory, at);
+		size_t i = 0;
+		while (i < countof(votes) - 1 && votes[i].count > 0
+		       && (votes[i].location.type != sample.type
+			   || votes[i].location.id != sample.id)) {
+			i++;
+		}
+		votes[i].location = sample;
+		votes[i].count++;
+		best = votes[i].count > votes[best].count ? i : best;
+	}
+	return votes[best].location;
+}
+
+/* Managed memory, or memory of the program that is not registered. */
+static CUresult managed_check_location(const char *call, struct context *context,
+	CUdeviceptr address, size_t size)
+{
+	struct memory_range range;
+	if (memory_covers(context->device->memory, address) || host_find(address, &range)) {
+		return find_managed(call, address, size, &context);
+	}
+	return address + size > address && host_is_mapped(address, size) ? CUDA_SUCCESS
+		: api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: there is no memory at some of the addresses", call);
+}
+
+API(cuMemGetLocationInfo, CUdeviceptr address, size_t size, size_t summary, size_t sampling,
+	CUmemLocation *out)
+{
+	struct context *context;
+	CUresult result = api_need(api_enter(__func__, &context), __func__, out);
+	if (result == CUDA_SUCCESS && (summary == 0 || summary > size || sampling > summary)) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: %zu bytes in parts of %zu, a sample every %zu bytes", __func__, size,
+			summary, sampling);
+	}
+	if (result == CUDA_SUCCESS) {
+		result = managed_check_location(__func__, context, address, size);
+	}
+	// All of a page is at one place.
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	for (size_t at = 0, i = 0; result == CUDA_SUCCESS && at < size; i++) {
+		const size_t part = size - at < summary ? size - at : summary;
+		out[i] = managed_most_common(context->device->memory, address + at,
+			address + at + part, sampling > page ? sampling : page);
+		at += part;
+	}
+	return result;
+}

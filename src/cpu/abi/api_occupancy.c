@@ -28,7 +28,8 @@ static bool occupancy_block_fits(const struct function *function, int threads,
 	size_t dynamic_shared)
 {
 	return (unsigned)threads <= function->max_threads
-		&& dynamic_shared <= (size_t)function->max_dynamic;
+		&& dynamic_shared <= (size_t)function_max_dynamic(function,
+			CU_SHARED_MEMORY_MODE_DEFAULT);
 }
 
 /* Of a kernel with so many registers per thread. */
@@ -146,7 +147,8 @@ API(cuOccupancyAvailableDynamicSMemPerBlock, size_t *out, CUfunction handle, int
 	const int all = device_attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
 	const size_t room = (size_t)(all / blocks / SHARED_UNIT * SHARED_UNIT)
 		- LAUNCH_RESERVED_SHARED - function->ptx->shared_size;
-	*out = room < (size_t)function->max_dynamic ? room : (size_t)function->max_dynamic;
+	const size_t most = (size_t)function_max_dynamic(function, CU_SHARED_MEMORY_MODE_DEFAULT);
+	*out = room < most ? room : most;
 	return CUDA_SUCCESS;
 }
 

@@ -119,6 +119,9 @@ static CUresult pointer_get_attribute(const char *call, void *out, CUpointer_att
 	case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
 		*(int *)out = 0;
 		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_LOCALITY_DOMAIN_ORDINAL:
+		*(int *)out = -1;
+		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_BUFFER_ID:
 	case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
 		*(unsigned long long *)out = range->id;
@@ -207,7 +210,7 @@ API(cuPointerGetAttributes, unsigned int count, CUpointer_attribute *list, void 
 			return api_null(__func__, "a result");
 		}
 		if ((unsigned)list[i] - CU_POINTER_ATTRIBUTE_CONTEXT
-		    > CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE
+		    > CU_POINTER_ATTRIBUTE_LOCALITY_DOMAIN_ORDINAL
 		    - CU_POINTER_ATTRIBUTE_CONTEXT) {
 			return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown attribute %d",
 				__func__, (int)list[i]);

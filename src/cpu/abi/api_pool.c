@@ -303,6 +303,39 @@ API(cuMemPoolTrimTo, CUmemoryPool handle, size_t keep)
 	return mempool_find(__func__, handle, &pool);
 }
 
+/* What a pool was created as. */
+static CUresult pool_get_property(const char *call, const struct cu_mempool *pool,
+	CUmemPool_attribute attribute, void *out)
+{
+	const CUmemPoolProps props = pool_props_of(pool);
+	switch ((unsigned)attribute) {
+	case CU_MEMPOOL_ATTR_ALLOCATION_TYPE:
+		*(int *)out = (int)props.allocType;
+		return CUDA_SUCCESS;
+	case CU_MEMPOOL_ATTR_EXPORT_HANDLE_TYPES:
+		*(int *)out = pool->is_imported ? CU_MEM_HANDLE_TYPE_NONE : (int)pool->handle_type;
+		return CUDA_SUCCESS;
+	case CU_MEMPOOL_ATTR_LOCATION_ID:
+		*(int *)out = props.location.id;
+		return CUDA_SUCCESS;
+	case CU_MEMPOOL_ATTR_LOCATION_TYPE:
+		*(int *)out = (int)props.location.type;
+		return CUDA_SUCCESS;
+	case CU_MEMPOOL_ATTR_MAX_POOL_SIZE:
+		*(cuuint64_t *)out = pool->account.limit;
+		return CUDA_SUCCESS;
+	case CU_MEMPOOL_ATTR_HW_DECOMPRESS_ENABLED:
+		*(int *)out = 0;
+		return CUDA_SUCCESS;
+	case CU_MEMPOOL_ATTR_LOCALITY_DOMAIN_ID:
+		*(int *)out = -1;
+		return CUDA_SUCCESS;
+	default:
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown attribute %d", call,
+			(int)attribute);
+	}
+}
+
 API(cuMemPoolGetAttribute, CUmemoryPool handle, CUmemPool_attribute attribute, void *out)
 {
 	struct cu_mempool *pool;
@@ -310,7 +343,7 @@ API(cuMemPoolGetAttribute, CUmemoryPool handle, CUmemPool_attribute attribute, v
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	switch (attribute) {
+	switch ((unsigned)attribute) {
 	case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
 	case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
 	case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
@@ -327,9 +360,9 @@ API(cuMemPoolGetAttribute, CUmemoryPool handle, CUmemPool_attribute attribute, v
 	case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
 		*(cuuint64_t *)out = atomic_load(&pool->account.peak);
 		return CUDA_SUCCESS;
+	default:
+		return pool_get_property(__func__, pool, attribute, out);
 	}
-	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown attribute %d", __func__,
-		(int)attribute);
 }
 
 API(cuMemPoolSetAttribute, CUmemoryPool handle, CUmemPool_attribute attribute, void *value)

@@ -145,6 +145,20 @@ API(cuLaunchHostFunc, CUstream handle, CUhostFn function, void *data)
 API_PER_THREAD(cuLaunchHostFunc_ptsz, cuLaunchHostFunc,
 	(CUstream handle, CUhostFn function, void *data), (handle, function, data));
 
+/* How the thread waits that calls the function is a hint, which is not followed. */
+API(cuLaunchHostFunc_v2, CUstream handle, CUhostFn function, void *data, unsigned int sync_mode)
+{
+	CUresult result = api_ready(__func__);
+	if (result == CUDA_SUCCESS && sync_mode > CU_HOST_TASK_SPINWAIT) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown way to wait %u", __func__,
+			sync_mode);
+	}
+	return result == CUDA_SUCCESS ? cuLaunchHostFunc(handle, function, data) : result;
+}
+API_PER_THREAD(cuLaunchHostFunc_v2_ptsz, cuLaunchHostFunc_v2,
+	(CUstream handle, CUhostFn function, void *data, unsigned int sync_mode),
+	(handle, function, data, sync_mode));
+
 API(cuStreamAddCallback, CUstream handle, CUstreamCallback function, void *data,
 	unsigned int flags)
 {

@@ -75,6 +75,7 @@ struct function {
 	atomic_int max_dynamic;     /* bytes of dynamic shared memory that a launch may ask for */
 	atomic_int carveout;
 	atomic_int hints[2];        /* non-portable cluster sizes, scheduling policy */
+	atomic_int shared_mode;     /* CUsharedMemoryMode */
 	atomic_uint attributes_set; /* a bit for each that cuFuncSetAttribute has set */
 	struct old_launch old;
 };
@@ -123,6 +124,9 @@ void function_free_all(struct module *module);
 /* Take over what was set for the kernel of a library that this function is. */
 void function_inherit(struct function *function);
 
+/* Bytes of dynamic shared memory that a launch in a mode may ask for; the default mode is the
+ * function's own. */
+int function_max_dynamic(const struct function *function, CUsharedMemoryMode mode);
 /* Threads per block that a kernel can have. */
 unsigned function_max_threads(const struct ptx_func *func);
 /* Compile it if that has not been done yet. */

@@ -103,8 +103,22 @@ void function_inherit(struct function *function)
 		function->carveout = kernel->carveout;
 		function->hints[0] = kernel->hints[0];
 		function->hints[1] = kernel->hints[1];
+		function->shared_mode = kernel->shared_mode;
 	}
 	pthread_mutex_unlock(&plan->lock);
+}
+
+int function_max_dynamic(const struct function *function, CUsharedMemoryMode mode)
+{
+	const int own = (int)function->ptx->shared_size;
+	mode = mode == CU_SHARED_MEMORY_MODE_DEFAULT ? (CUsharedMemoryMode)function->shared_mode
+		: mode;
+	if (mode == CU_SHARED_MEMORY_MODE_DEFAULT) {
+		return function->max_dynamic;
+	}
+	const int all = mode == CU_SHARED_MEMORY_MODE_REQUIRE_PORTABLE ? LAUNCH_DEFAULT_SHARED
+		: LAUNCH_MAX_SHARED;
+	return all > own ? all - own : 0;
 }
 
 static bool function_fits(const struct ptx_func *func, struct ptx_diag *diag)

@@ -65,7 +65,7 @@ static CUresult jit_options_check(const char *call, CUjit_option option, uintptr
 				call, (int)option, (unsigned)value);
 		}
 	}
-	return (unsigned)option <= CU_JIT_SPLIT_COMPILE ? CUDA_SUCCESS : api_fail(
+	return (unsigned)option <= CU_JIT_BINARY_LOADER_THREAD_COUNT ? CUDA_SUCCESS : api_fail(
 		CUDA_ERROR_INVALID_VALUE, "%s: unknown option %d", call, (int)option);
 }
 

@@ -134,6 +134,7 @@ struct graph_node *graph_add(struct graph *graph, struct node_data *data, struct
 		return NULL;
 	}
 	node->graph = graph;
+	node->id = graph->next_node++;
 	node->data = data;
 	node->child = child;
 	node->link = graph->last;
@@ -202,6 +203,7 @@ struct graph *graph_remove(struct graph_node *node)
 
 struct graph *graph_create(bool with_handle)
 {
+	static atomic_uint graph_count;
 	struct graph *graph = mem_zalloc(1, sizeof(*graph));
 	if (!graph
 	    || (with_handle && !(graph->handle = handle_create(API_GRAPH, graph)))) {
@@ -209,6 +211,7 @@ struct graph *graph_create(bool with_handle)
 		return NULL;
 	}
 	graph->last = &graph->first;
+	graph->id = atomic_fetch_add(&graph_count, 1);
 	return graph;
 }
 
@@ -283,6 +286,7 @@ static bool graph_clone_nodes(const struct graph *graph, struct graph *clone)
 			return false;
 		}
 		copy->origin = node->handle ? node->handle : node->origin;
+		copy->id = node->id;
 		copy->is_disabled = node->is_disabled;
 		node->peer = copy;
 	}
@@ -309,6 +313,7 @@ struct graph *graph_clone(const struct graph *graph, bool with_handles)
 		return NULL;
 	}
 	clone->origin = graph->handle;
+	clone->next_node = graph->next_node;
 	if (!graph_clone_nodes(graph, clone) || !graph_clone_edges(graph)
 	    || !graph_clone_uses(graph, clone)) {
 		graph_release(clone);

@@ -11,7 +11,7 @@
 #include "cpu/stream/graph_memory.h"
 #include "cpu/stream/work.h"
 
-#define NODE_ATTRIBUTES (CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT + 1)
+#define NODE_ATTRIBUTES (CU_LAUNCH_ATTRIBUTE_SHARED_MEMORY_MODE + 1)
 
 struct node_data {
 	atomic_uint refs;
@@ -44,6 +44,7 @@ struct edges {
 struct graph_node {
 	CUgraphNode handle;          /* NULL in the copy that an executable graph has */
 	CUgraphNode origin;          /* the node that this one is a copy of, or NULL */
+	unsigned id;                 /* in its graph, also of the copies in other graphs */
 	struct graph *graph;
 	struct graph_node *next;
 	struct graph_node **link;
@@ -70,6 +71,8 @@ struct object_use {
 struct graph {
 	CUgraph handle;              /* NULL in an executable graph */
 	CUgraph origin;              /* the graph that this one is a clone of, or NULL */
+	unsigned id;                 /* no other graph has it */
+	unsigned next_node;          /* the id of the next node */
 	struct graph_node *parent;   /* whose child graph this is */
 	struct graph_node *first;    /* nodes in the order in which they were added */
 	struct graph_node **last;

@@ -97,6 +97,8 @@ static struct node_data *node_kernel_data(const struct work *work, bool by_extra
 		memcpy(data->attributes, attributes, head);
 	}
 	data->attributes[CU_LAUNCH_ATTRIBUTE_COOPERATIVE].cooperative = kernel->is_cooperative;
+	data->attributes[CU_LAUNCH_ATTRIBUTE_SHARED_MEMORY_MODE].sharedMemoryMode
+		= kernel->shared_mode;
 	data->params.type = CU_GRAPH_NODE_TYPE_KERNEL;
 	data->params.kernel = (CUDA_KERNEL_NODE_PARAMS){
 		.func = kernel->function->handle,
@@ -122,7 +124,8 @@ static CUresult node_make_kernel(const struct making *m, struct node_data **out)
 		.grid = {p->gridDimX, p->gridDimY, p->gridDimZ},
 		.block = {p->blockDimX, p->blockDimY, p->blockDimZ},
 		.dynamic_shared = p->sharedMemBytes,
-		.is_cooperative = m->old && m->old->work.kernel.is_cooperative
+		.is_cooperative = m->old && m->old->work.kernel.is_cooperative,
+		.shared_mode = m->old ? m->old->work.kernel.shared_mode : 0
 	}};
 	CUfunction handle = p->func ? p->func : (CUfunction)(void *)p->kern;
 	const struct function *function = handle_get(handle, API_FUNCTION);
@@ -160,6 +163,8 @@ CUresult node_make_attribute(const char *call, const struct node_data *old,
 	}
 	if (attribute->id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) {
 		work.kernel.is_cooperative = attribute->value.cooperative != 0;
+	} else if (attribute->id == CU_LAUNCH_ATTRIBUTE_SHARED_MEMORY_MODE) {
+		work.kernel.shared_mode = (uint8_t)attribute->value.sharedMemoryMode;
 	}
 	*out = node_kernel_data(&work, old->params.kernel.extra, old->attributes);
 	if (!*out) {
@@ -187,6 +192,103 @@ static CUresult node_make_copy(const struct making *m, struct node_data **out)
 	return result == CUDA_SUCCESS ? node_plain_data(m, context, &work, out) : result;
 }
 
+/* The attributes are hints about when and where; the parts of the list that they are for must be
+ * well-formed all the same. */
+static CUresult node_check_batch(const char *call, const CUDA_MEMCPY_BATCH_NODE_PARAMS_V1 *p)
+{
+	bool ok = p->count > 0 && p->dsts && p->srcs && p->sizes && p->attrs && p->attrsIdxs
+		&& p->numAttrs > 0 && p->numAttrs <= p->count && p->attrsIdxs[0] == 0;
+	for (size_t i = 0; ok && i < p->numAttrs; i++) {
+		ok = p->attrsIdxs[i] < p->count && (i == 0 || p->attrsIdxs[i] > p->attrsIdxs[i - 1])
+			&& p->attrs[i].srcAccessOrder >= CU_MEMCPY_SRC_ACCESS_ORDER_STREAM
+			&& p->attrs[i].srcAccessOrder <= CU_MEMCPY_SRC_ACCESS_ORDER_ANY
+			&& p->attrs[i].flags <= CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE;
+	}
+	return ok ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_VALUE,
+		"%s: a list is missing, or %zu attributes do not fit %zu copies", call,
+		p->numAttrs, p->count);
+}
+
+/* The payload has the copies, and the lists as the program gets them back. */
+static struct node_data *node_batch_data(const struct making *m)
+{
+	const CUDA_MEMCPY_BATCH_NODE_PARAMS_V1 *p = &m->params->memcpyBatch;
+	size_t copies;
+	size_t attributes;
+	size_t size;
+	if (!size_mul(&copies, p->count, sizeof(struct box) + 3 * sizeof(size_t))
+	    || !size_mul(&attributes, p->numAttrs, sizeof(*p->attrs) + sizeof(size_t))
+	    || !size_add(&size, copies, attributes)) {
+		return NULL;
+	}
+	struct node_data *data = node_data_create(size);
+	if (!data) {
+		return NULL;
+	}
+	CUDA_MEMCPY_BATCH_NODE_PARAMS_V1 *own = &data->params.memcpyBatch;
+	struct box *boxes = (struct box *)(void *)data->payload;
+	data->params = *m->params;
+	own->dsts = (CUdeviceptr *)(boxes + p->count);
+	own->srcs = own->dsts + p->count;
+	own->sizes = (size_t *)(own->srcs + p->count);
+	own->attrsIdxs = own->sizes + p->count;
+	own->attrs = (CUmemcpyAttributes *)(own->attrsIdxs + p->numAttrs);
+	memcpy(own->dsts, p->dsts, p->count * sizeof(*p->dsts));
+	memcpy(own->srcs, p->srcs, p->count * sizeof(*p->srcs));
+	memcpy(own->sizes, p->sizes, p->count * sizeof(*p->sizes));
+	memcpy(own->attrsIdxs, p->attrsIdxs, p->numAttrs * sizeof(*p->attrsIdxs));
+	memcpy(own->attrs, p->attrs, p->numAttrs * sizeof(*p->attrs));
+	data->work = (struct work){.kind = WORK_COPIES, .copies = {boxes, 0}};
+	return data;
+}
+
+/* A copy of 0 bytes is one that is switched off. */
+static CUresult node_fill_batch(const char *call, struct context *context, struct node_data *data)
+{
+	const CUDA_MEMCPY_BATCH_NODE_PARAMS_V1 *p = &data->params.memcpyBatch;
+	struct box *boxes = (struct box *)(void *)data->payload;
+	CUresult result = CUDA_SUCCESS;
+	for (size_t i = 0; result == CUDA_SUCCESS && i < p->count; i++) {
+		const struct box box = {
+			.to = {.side = SIDE_ANY, .address = p->dsts[i], .pitch = p->sizes[i],
+				.slice = p->sizes[i]},
+			.from = {.side = SIDE_ANY, .address = p->srcs[i], .pitch = p->sizes[i],
+				.slice = p->sizes[i]},
+			.width = p->sizes[i], .height = 1, .depth = 1
+		};
+		if (box.width > 0) {
+			boxes[data->work.copies.count++] = box;
+			result = work_check_box(call, context, &box);
+		}
+	}
+	return result;
+}
+
+static CUresult node_make_batch(const struct making *m, struct node_data **out)
+{
+	CUDA_MEMCPY_BATCH_NODE_PARAMS_V1 *p = &m->params->memcpyBatch;
+	struct context *context;
+	CUresult result = node_find_context(m->call, p->ctx, &context);
+	if (result == CUDA_SUCCESS) {
+		result = node_check_batch(m->call, p);
+	}
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	struct node_data *data = node_batch_data(m);
+	if (!data) {
+		return api_no_memory(m->call);
+	}
+	data->context = data->params.memcpyBatch.ctx = context->handle;
+	result = node_fill_batch(m->call, context, data);
+	if (result == CUDA_SUCCESS) {
+		*out = data;
+	} else {
+		node_data_release(data);
+	}
+	return result;
+}
+
 static CUresult node_make_fill(const struct making *m, struct node_data **out)
 {
 	CUDA_MEMSET_NODE_PARAMS_v2 *p = &m->params->memset;
@@ -206,8 +308,12 @@ static CUresult node_make_fill(const struct making *m, struct node_data **out)
 
 static CUresult node_make_host(const struct making *m, struct node_data **out)
 {
-	const CUDA_HOST_NODE_PARAMS *p = &m->params->host;
+	const CUDA_HOST_NODE_PARAMS_v2 *p = &m->params->host;
 	const struct work work = {.kind = WORK_HOST, .host = {p->fn, p->userData}};
+	if (p->syncMode > CU_HOST_TASK_SPINWAIT) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown way to wait %u", m->call,
+			p->syncMode);
+	}
 	return p->fn ? node_plain_data(m, NULL, &work, out) : api_null(m->call, "the function");
 }
 
@@ -400,13 +506,17 @@ static CUresult (*const makers[])(const struct making *m, struct node_data **out
 	[CU_GRAPH_NODE_TYPE_MEM_ALLOC] = node_make_alloc,
 	[CU_GRAPH_NODE_TYPE_MEM_FREE] = node_make_free,
 	[CU_GRAPH_NODE_TYPE_BATCH_MEM_OP] = node_make_values,
-	[CU_GRAPH_NODE_TYPE_CONDITIONAL] = node_make_condition
+	[CU_GRAPH_NODE_TYPE_CONDITIONAL] = node_make_condition,
+	[CU_GRAPH_NODE_TYPE_MEMCPY_BATCH] = node_make_batch
 };
 
 CUresult node_make(const char *call, CUgraphNodeParams *params, const struct node_data *old,
 	struct node_data **out)
 {
 	const struct making making = {call, params, old};
+	if (params->type == CU_GRAPH_NODE_TYPE_FABRIC_CPY_BATCH) {
+		return api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: the CPU device has no fabric", call);
+	}
 	if ((unsigned)params->type >= countof(makers)) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown type of node %d", call,
 			(int)params->type);
@@ -462,7 +572,8 @@ CUresult node_make_work(const char *call, struct context *context, const struct 
 		break;
 	case WORK_HOST:
 		params.type = CU_GRAPH_NODE_TYPE_HOST;
-		params.host = (CUDA_HOST_NODE_PARAMS){work->host.function, work->host.data};
+		params.host = (CUDA_HOST_NODE_PARAMS_v2){.fn = work->host.function,
+			.userData = work->host.data};
 		break;
 	case WORK_VALUES:
 		return node_values_data(call, context, work, out);
@@ -522,6 +633,9 @@ CUgraphExecUpdateResult node_compare(const struct node_data *old, const struct n
 				|| (old->work.fill.width == data->work.fill.width
 				    && old->work.fill.size == data->work.fill.size
 				    && old->work.fill.pitch == data->work.fill.pitch));
+		break;
+	case WORK_COPIES:
+		same = old->params.memcpyBatch.count == data->params.memcpyBatch.count;
 		break;
 	case WORK_VALUES:
 		same = node_same_operations(&old->work, &data->work);

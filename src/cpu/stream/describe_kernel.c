@@ -136,10 +136,11 @@ static CUresult check_kernel(const char *call, const struct function *function,
 			" (%u,%u,%u)", call, function->name, func->req_ntid[0], func->req_ntid[1],
 			func->req_ntid[2]);
 	}
-	if (kernel->dynamic_shared > (unsigned)function->max_dynamic) {
+	if (kernel->dynamic_shared > 0 && kernel->dynamic_shared
+			> (unsigned)function_max_dynamic(function, kernel->shared_mode)) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %u bytes of dynamic shared memory;"
 			" kernel '%s' may have %d", call, kernel->dynamic_shared, function->name,
-			function->max_dynamic);
+			function_max_dynamic(function, kernel->shared_mode));
 	}
 	return CUDA_SUCCESS;
 }
@@ -201,6 +202,12 @@ CUresult work_describe_kernel(const char *call, struct context *context, CUfunct
 	return result == CUDA_SUCCESS ? kernel_check_cooperative(call, context, kernel) : result;
 }
 
+static CUresult kernel_bad_attribute(const char *call, const CUlaunchAttribute *attribute, int value)
+{
+	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: attribute %d cannot be %d", call,
+		(int)attribute->id, value);
+}
+
 CUresult work_check_attribute(const char *call, const CUlaunchAttribute *attribute)
 {
 	const CUlaunchAttributeValue *value = &attribute->value;
@@ -218,6 +225,14 @@ CUresult work_check_attribute(const char *call, const CUlaunchAttribute *attribu
 	case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
 		ok = true;
 		break;
+	case CU_LAUNCH_ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE:
+		return (unsigned)value->portableClusterSizeMode
+			<= CU_LAUNCH_PORTABLE_CLUSTER_MODE_ALLOW_NON_PORTABLE ? CUDA_SUCCESS
+			: kernel_bad_attribute(call, attribute, (int)value->portableClusterSizeMode);
+	case CU_LAUNCH_ATTRIBUTE_SHARED_MEMORY_MODE:
+		return (unsigned)value->sharedMemoryMode
+			<= CU_SHARED_MEMORY_MODE_PREFER_OVERSIZED_SHARED_MEMORY ? CUDA_SUCCESS
+			: kernel_bad_attribute(call, attribute, (int)value->sharedMemoryMode);
 	case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
 	case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
 		ok = value->clusterDim.x <= 1 && value->clusterDim.y <= 1

@@ -277,6 +277,23 @@ static CUresult describe_check_place(const char *call, struct context *context, 
 	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: 0x%llx is %s", call, address, where);
 }
 
+static CUresult describe_check_reduction(const char *call, struct context *context,
+	const CUstreamBatchMemOpParams *op)
+{
+	const bool is_64 = op->atomicReduction.dataType == CU_STREAM_ATOMIC_REDUCTION_UNSIGNED_64;
+	const CUstreamAtomicReductionOpType how = op->atomicReduction.reductionOp;
+	if ((!is_64 && op->atomicReduction.dataType != CU_STREAM_ATOMIC_REDUCTION_UNSIGNED_32)
+	    || (how != CU_STREAM_ATOMIC_REDUCTION_OP_ADD
+		&& how != CU_STREAM_ATOMIC_REDUCTION_OP_AND
+		&& how != CU_STREAM_ATOMIC_REDUCTION_OP_OR) || op->atomicReduction.flags != 0) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: unknown reduction %d of type 0x%x, flags 0x%x", call, (int)how,
+			(unsigned)op->atomicReduction.dataType, op->atomicReduction.flags);
+	}
+	return describe_check_place(call, context, op->atomicReduction.address, is_64 ? 8 : 4,
+		true);
+}
+
 static CUresult describe_check_operation(const char *call, struct context *context,
 	enum values_version version, const CUstreamBatchMemOpParams *op)
 {
@@ -306,6 +323,8 @@ static CUresult describe_check_operation(const char *call, struct context *conte
 		}
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not a barrier of this version",
 			call);
+	case CU_STREAM_MEM_OP_ATOMIC_REDUCTION:
+		return describe_check_reduction(call, context, op);
 	case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
 		return api_fail(CUDA_ERROR_NOT_SUPPORTED,
 			"%s: the CPU device has no remote writes to flush", call);

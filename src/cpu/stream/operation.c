@@ -240,6 +240,24 @@ static void operation_write_value(void *arg)
 	}
 }
 
+#define REDUCE(type, place, how, value) \
+	((how) == CU_STREAM_ATOMIC_REDUCTION_OP_ADD \
+		? __atomic_fetch_add((type *)(place), (type)(value), __ATOMIC_SEQ_CST) \
+	: (how) == CU_STREAM_ATOMIC_REDUCTION_OP_AND \
+		? __atomic_fetch_and((type *)(place), (type)(value), __ATOMIC_SEQ_CST) \
+		: __atomic_fetch_or((type *)(place), (type)(value), __ATOMIC_SEQ_CST))
+
+static void operation_reduce(void *arg)
+{
+	const CUstreamBatchMemOpParams *op = ((const struct value *)arg)->op;
+	void *place = (void *)(uintptr_t)op->atomicReduction.address;
+	if (op->atomicReduction.dataType == CU_STREAM_ATOMIC_REDUCTION_UNSIGNED_32) {
+		REDUCE(uint32_t, place, op->atomicReduction.reductionOp, op->atomicReduction.value);
+	} else {
+		REDUCE(uint64_t, place, op->atomicReduction.reductionOp, op->atomicReduction.value);
+	}
+}
+
 /* The host or a kernel writes the value without a notice, so the only way is to look again and
  * again, at longer and longer intervals. */
 static void operation_wait_for_value(struct context *context, const CUstreamBatchMemOpParams *op,
@@ -274,6 +292,13 @@ static void operation_run_value(struct context *context, const CUstreamBatchMemO
 	case CU_STREAM_MEM_OP_WRITE_VALUE_64:
 		if (operation_is_live(context, op->writeValue.address, size, true)) {
 			operation_touch(context, operation_write_value, &value);
+		}
+		break;
+	case CU_STREAM_MEM_OP_ATOMIC_REDUCTION:
+		if (operation_is_live(context, op->atomicReduction.address,
+				op->atomicReduction.dataType
+					== CU_STREAM_ATOMIC_REDUCTION_UNSIGNED_32 ? 4 : 8, true)) {
+			operation_touch(context, operation_reduce, &value);
 		}
 		break;
 	default:
@@ -343,6 +368,11 @@ static void operation_run_healthy(struct context *context, const struct work *wo
 		break;
 	case WORK_COPY:
 		operation_run_copy(context, &work->copy);
+		break;
+	case WORK_COPIES:
+		for (size_t i = 0; i < work->copies.count && !operation_must_stop(context); i++) {
+			operation_run_copy(context, &work->copies.list[i]);
+		}
 		break;
 	case WORK_FILL:
 		operation_run_fill(context, &work->fill);

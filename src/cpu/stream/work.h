@@ -25,6 +25,7 @@ enum work_kind {
 	WORK_FREE,      /* memory of cuMemAllocAsync */
 	WORK_VALUES,    /* wait for or write values in memory: cuStreamBatchMemOp */
 	WORK_GRAPH,     /* a launch of a graph */
+	WORK_COPIES,    /* a batch of copies, which is a node of a graph */
 	WORK_CONDITION  /* a conditional node of a graph, which graph_run.c runs */
 };
 
@@ -63,6 +64,7 @@ struct kernel_work {
 	uint32_t block[3];
 	uint32_t dynamic_shared;
 	bool is_cooperative;
+	uint8_t shared_mode;    /* CUsharedMemoryMode of the launch; 0: that of the kernel */
 	const void *params;
 	size_t param_size;
 };
@@ -74,6 +76,10 @@ struct work {
 		struct kernel_work kernel;
 		struct box copy;
 		struct fill fill;
+		struct {
+			const struct box *list;
+			size_t count;
+		} copies;
 		struct {
 			CUhostFn function;
 			void *data;

@@ -97,7 +97,7 @@ START_TEST(device_has_a_name_a_uuid_and_memory)
 	OK(cuDeviceTotalMem_v2(&size, device));
 	ck_assert_uint_gt(size, 1 << 20);
 	OK(cuDriverGetVersion(&device));
-	ck_assert_int_eq(device, 13000);
+	ck_assert_int_eq(device, CUDA_VERSION);
 }
 END_TEST
 
@@ -198,17 +198,21 @@ START_TEST(library_exports_what_nvidias_does)
 	ck_assert_int_gt(readlink("/proc/self/exe", own, sizeof(own) - 32), 0);
 	strcat(dirname(own), "/libkudzu-cpu.so");
 	const char *const paths[] = {own, TOOLKIT_STUB};
-	ck_assert_uint_eq(countof(names), 637);
+	ck_assert_uint_eq(countof(names), 688);
 	struct map symbols = MAP_INIT;
 	char *data = NULL;
 	size_t count = read_symbols(paths[_i], &symbols, &data);
 	if (count == 0) {
 		fprintf(stderr, "skipped: no %s to compare exports with\n", paths[_i]);
 	} else {
-		ck_assert_uint_eq(count, countof(names));
+		// A toolkit may be older than we are.
+		size_t found = 0;
 		for (size_t i = 0; i < countof(names); i++) {
-			ck_assert_msg(map_get(&symbols, names[i]) != NULL, "%s", names[i]);
+			bool is_there = map_get(&symbols, names[i]);
+			ck_assert_msg(is_there || _i > 0, "%s", names[i]);
+			found += is_there;
 		}
+		ck_assert_uint_eq(found, count);
 	}
 	map_free(&symbols);
 	mem_free(data);

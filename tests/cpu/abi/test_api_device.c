@@ -276,6 +276,12 @@ static const struct {
 	{"cuCtxCreate", 11030, 0, "cuCtxCreate_v2", CU_GET_PROC_ADDRESS_SUCCESS},
 	{"cuCtxCreate", 11040, 0, "cuCtxCreate_v3", CU_GET_PROC_ADDRESS_SUCCESS},
 	{"cuCtxCreate", 13000, 0, "cuCtxCreate_v4", CU_GET_PROC_ADDRESS_SUCCESS},
+	{"cuGraphAddNode", 13000, 0, "cuGraphAddNode_v2", CU_GET_PROC_ADDRESS_SUCCESS},
+	{"cuGraphAddNode", 13040, 0, "cuGraphAddNode_v3", CU_GET_PROC_ADDRESS_SUCCESS},
+	{"cuGraphNodeSetParams", 13050, 0, "cuGraphNodeSetParams_v2", CU_GET_PROC_ADDRESS_SUCCESS},
+	{"cuLaunchHostFunc", 13050, 2, "cuLaunchHostFunc_v2_ptsz", CU_GET_PROC_ADDRESS_SUCCESS},
+	{"cuGraphGetId", 13000, 0, NULL, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT},
+	{"cuFabricCpyBatchAsync", 13050, 0, "cuFabricCpyBatchAsync", CU_GET_PROC_ADDRESS_SUCCESS},
 	{"cuGetProcAddress", 12000, 0, "cuGetProcAddress_v2", CU_GET_PROC_ADDRESS_SUCCESS},
 	{"cuMemcpyHtoD", 12000, 1, "cuMemcpyHtoD_v2", CU_GET_PROC_ADDRESS_SUCCESS},
 	{"cuMemcpyHtoD", 12000, 2, "cuMemcpyHtoD_v2_ptds", CU_GET_PROC_ADDRESS_SUCCESS},
@@ -297,13 +303,13 @@ START_TEST(a_version_gets_what_it_knows)
 		&status));
 	ck_assert_int_eq(status, lookups[_i].status);
 	if (lookups[_i].found != NULL) {
-		OK(cuGetProcAddress(lookups[_i].found, &want, 13000, 0));
+		OK(cuGetProcAddress(lookups[_i].found, &want, CUDA_VERSION, 0));
 	}
 	ck_assert_ptr_eq(at, want);
 	OK(cuGetProcAddress_v2("cuGetProcAddress", &at, 11030, 0, NULL));
 	ck_assert_ptr_eq(at, (void *)(uintptr_t)cuGetProcAddress);
 	FAILS(INVALID_VALUE, cuGetProcAddress_v2("cuInit", &at, 13000, 3, &status));
-	FAILS(INVALID_VALUE, cuGetProcAddress_v2("cuInit", &at, 13001, 0, &status));
+	FAILS(INVALID_VALUE, cuGetProcAddress_v2("cuInit", &at, CUDA_VERSION + 1, 0, &status));
 	FAILS(INVALID_VALUE, cuGetProcAddress_v2("cuInit", NULL, 13000, 0, &status));
 	FAILS(INVALID_VALUE, cuGetProcAddress_v2(NULL, &at, 13000, 0, &status));
 	OK(cuGetProcAddress_v2("cuInit", &at, 13000, 0, NULL));

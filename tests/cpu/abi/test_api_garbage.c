@@ -39,7 +39,7 @@ static const char *const always[] = {"cuInit", "cuDriverGetVersion", "cuGetError
 
 /* Written parameters that are read, or that need not be written. */
 static const char *const reads[] = {"cuCtxCreate_v3", "cuCtxCreate_v4", "cuLaunchHostFunc",
-	"cuLinkCreate", "cuLinkCreate_v2", "cuMemHostRegister_v2", "cuMemcpyDtoHAsync_v2",
+	"cuLaunchHostFunc_v2", "cuLinkCreate", "cuLinkCreate_v2", "cuMemHostRegister_v2", "cuMemcpyDtoHAsync_v2",
 	"cuMemcpyDtoH_v2", "cuStreamAddCallback", "cuStreamBatchMemOp", "cuStreamBatchMemOp_v2",
 	"cuUserObjectCreate"};
 

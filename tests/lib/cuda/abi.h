@@ -15,9 +15,10 @@ struct abi_row {
 
 extern const struct abi_row abi_ours[];
 extern const size_t abi_ours_count;
-/* Empty where cuda.h is absent, or not of CUDA 13. */
+/* Empty where cuda.h is absent, or not of CUDA 13.  An older one lacks rows. */
 extern const struct abi_row abi_real[];
 extern const size_t abi_real_count;
+extern const int abi_real_version;
 
 #define E(name) {#name, (long long)(name)},
 #define S(type) {"sizeof " #type, sizeof(type)},

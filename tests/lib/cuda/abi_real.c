@@ -23,6 +23,7 @@ const struct abi_row abi_real[] = {
 #undef X
 };
 const size_t abi_real_count = countof(abi_real);
+const int abi_real_version = CUDA_VERSION;
 
 #define X(name, symbol, since, need, parameters)                                                   \
 	_Static_assert(__builtin_types_compatible_p(CUresult parameters, __typeof__(symbol)),      \
@@ -34,5 +35,6 @@ const size_t abi_real_count = countof(abi_real);
 
 const struct abi_row abi_real[] = {{NULL, 0}};
 const size_t abi_real_count;
+const int abi_real_version;
 
 #endif

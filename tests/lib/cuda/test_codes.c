@@ -24,7 +24,7 @@ static const struct domain {
 	const char *start;  /* of the enum's text */
 	const char *prefix; /* of its names */
 } domains[] = {
-	{KZ_DOMAIN_DRIVER, 101, "cuda.h", "typedef enum cudaError_enum", "CUDA_"},
+	{KZ_DOMAIN_DRIVER, 106, "cuda.h", "typedef enum cudaError_enum", "CUDA_"},
 	{KZ_DOMAIN_NVRTC, 18, "nvrtc.h", "NVRTC_SUCCESS =", "NVRTC_"},
 	{KZ_DOMAIN_NVJITLINK, 19, "nvJitLink.h", "NVJITLINK_SUCCESS =", "NVJITLINK_"},
 	{KZ_DOMAIN_CUBLAS, 10, "cublas_api.h", "CUBLAS_STATUS_SUCCESS =", "CUBLAS_STATUS_"},
@@ -100,8 +100,8 @@ START_TEST(each_name_and_number_is_that_of_the_header)
 		const char *start = strstr(text, d->start);
 		ck_assert_ptr_nonnull(start);
 		int count = compare_enum(d, start);
-		/* Later toolkits may have more; the one that we know has these. */
-		if (version_text && strstr(version_text, "#define CUDA_VERSION 13000")) {
+		/* Other toolkits may have more or fewer; the one that we know has these. */
+		if (version_text && strstr(version_text, "#define CUDA_VERSION 13050")) {
 			ck_assert_int_eq(count, d->count);
 		}
 	}
