@@ -89,7 +89,9 @@
 #define KZ_PP_FROM_ARRAY(type, dtype) type (*)[]: dtype, const type (*)[]: dtype
 #define KZ_PP_FROM_ONE(type, dtype) type (*)[]: 1, const type (*)[]: 1
 #define KZ_PP_FROM_TWO(type, dtype) type (*)[]: 2, const type (*)[]: 2
-#define KZ_PP_FROM_POINTER(type, dtype) type (**)[]: 0, const type (**)[]: 0
+#define KZ_PP_FROM_POINTER(type, dtype) KZ_PP_FROM_POINTERS(type), KZ_PP_FROM_POINTERS(const type)
+#define KZ_PP_FROM_POINTERS(type) type (**)[]: 0, type (*const *)[]: 0, \
+	type (*restrict *)[]: 0, type (*const restrict *)[]: 0
 /* The array, or its first row; no other type is among them. */
 #define KZ_PP_FROM_DTYPE(host) _Generic(_Generic(&(host), \
 	KZ_PP_FROM_TYPES(KZ_PP_FROM_ONE_AS), default: &(host)[0]), \

@@ -186,7 +186,9 @@ typedef struct kz_rsvd_options {
 #ifdef __cplusplus
 #define KZ_RSVD_OPTIONS_INIT kz_rsvd_options{sizeof(kz_rsvd_options), nullptr, 10, 2, 0, {}}
 #else
-#define KZ_RSVD_OPTIONS_INIT {.size = sizeof(kz_rsvd_options), .oversampling = 10, .iterations = 2}
+#define KZ_PP_DEFAULTS_kz_rsvd_options \
+	.size = sizeof(kz_rsvd_options), .oversampling = 10, .iterations = 2
+#define KZ_RSVD_OPTIONS_INIT {KZ_PP_DEFAULTS_kz_rsvd_options}
 #endif
 
 /**
