@@ -74,6 +74,7 @@ static const struct {
 	{"kudzu/w1", KUDZU, W1},
 	{"kudzu/pocl", KUDZU, POCL},
 	{"kudzu-avx2/gcc-avx2", KUDZU_AVX2, GCC_AVX2},
+	{"kudzu-avx2/kudzu", KUDZU_AVX2, KUDZU},
 	{"kudzu-2/gcc-2", KUDZU_2, GCC_2},
 	{"kudzu-2/pocl-2", KUDZU_2, POCL_2},
 	{"without/kudzu", WITHOUT, KUDZU},

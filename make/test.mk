@@ -205,8 +205,9 @@ check-large: $(BUILD)/check_kudzu $(BUILD)/libcuda-stub.so lib ## arrays beyond 
 	@$(nvrtc) $(test-cache) KUDZU_TEST_LARGE=1 CK_RUN_SUITE=large CK_VERBOSITY=verbose $<
 # By hand: what code for older processors computes, those without FMA too.
 LEVELS ?= sse2 sse4 avx avx2
+LEVEL_SUITES ?= corpus forms half emit emit_vector gathers ulp
 check-features: $(BUILD)/check_cpu $(corpus-ptx) ## what code for older processors computes: minutes
-	@for level in $(LEVELS); do for suite in corpus forms half emit emit_vector ulp; do \
+	@for level in $(LEVELS); do for suite in $(LEVEL_SUITES); do \
 		echo "KUDZU_CPU_FEATURES=$$level"; $(nvrtc) $(patience) \
 		KUDZU_CPU_FEATURES=$$level CK_RUN_SUITE=$$suite $< || exit 1; \
 		done; done
@@ -285,7 +286,7 @@ gate-asan:
 # too: DONE=check ALSO=check-fresh.
 # Those of one process come before those of many, which fill all cores to the end.
 STEPS := check-asan check-numpy check-install check-random check-signals check-instructions check-headers check-docs \
-	check-symbols check-tsan check-clang check-nocpu check-llvm14 lint
+	check-symbols check-tsan check-clang check-nocpu check-avx2 check-llvm14 lint
 all-steps := $(ALSO) $(STEPS)
 .PHONY: check-all all-steps check $(STEPS) $(all-steps:%=ended-%) check-ubsan check-fresh check-abi check-reproducible
 check-all: ## all of the checks below but check-fresh, -abi, -reproducible
@@ -304,6 +305,10 @@ check-asan check-ubsan check-tsan: check-%: ## the tests under a sanitizer (asan
 	@$(MAKE) --no-print-directory check MODE=$* BUILD=build/$*
 check-nocpu: ## the build without LLVM
 	@$(MAKE) --no-print-directory all check-symbols CPU=0 BUILD=build/nocpu
+# Most machines of users have no AVX-512.
+check-avx2: ## some suites with code for processors that have AVX2, in seconds
+	@[ "$$(uname -m)" != x86_64 ] || $(MAKE) --no-print-directory check-features LEVELS=avx2 \
+		LEVEL_SUITES='emit half gathers'
 # Those of what LLVM makes; the rest does not depend on it.
 LLVM_SUITES := $(filter-out emit_size,$(filter emit% corpus forms half mma kernel_cache features,$(SUITES_cpu)))
 check-llvm14: ## the tests of the CPU device with the oldest LLVM, where it is installed
