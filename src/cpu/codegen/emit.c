@@ -143,6 +143,7 @@ bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const struct jit_order *o
 		.width = width, .is_traced = order->is_traced, .is_checked = order->is_checked,
 		.is_watched = order->is_watched,
 		.has_avx512 = strstr(features, "+avx512f"), .has_avx2 = strstr(features, "+avx2"),
+		.has_f16c = strstr(features, "+f16c"),
 		.left_out = order->left_out};
 	bool ok = emit_init(&e, order->class);
 	if (ok) {

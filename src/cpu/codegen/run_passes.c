@@ -60,6 +60,14 @@ static bool passes_make_gathers(struct compile *c)
 	return true;
 }
 
+static bool passes_widen_halves(struct compile *c)
+{
+	if (c->gathers != GATHER_AVX512) {
+		pass_halves(c->ir);
+	}
+	return true;
+}
+
 static bool passes_split_addresses(struct compile *c)
 {
 	pass_base_addresses(c->fn);
@@ -117,6 +125,7 @@ static const struct {
 	{USUAL, ALWAYS, INSTCOMBINE ",simplifycfg", NULL},
 	{HAS_LOOPS, ALWAYS, "loop-mssa(licm),early-cse,simplifycfg", NULL},
 	{TANGLED | USUAL, PASS_GATHERS, NULL, passes_make_gathers},
+	{TANGLED | USUAL, ALWAYS, NULL, passes_widen_halves},
 };
 
 static enum kernel_kind passes_kind(const struct jit_order *order)

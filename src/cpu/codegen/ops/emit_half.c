@@ -12,6 +12,7 @@
 #include "base/common.h"
 
 #include "cpu/codegen/ops/emit_float.h"
+#include "cpu/codegen/passes/ir_passes.h"
 #include "cpu/codegen/values/emit_inst.h"
 #include "cpu/codegen/values/emit_value.h"
 
@@ -49,7 +50,7 @@ LLVMValueRef emit_flush_half(struct emit *e, LLVMValueRef half, enum ptx_type ty
  * make comparisons of halves, which the processor has not. */
 static bool half_converts_halves(const struct emit *e)
 {
-	return e->has_avx512 && emit_is_vector(e);
+	return (e->has_avx512 || e->has_f16c) && emit_is_vector(e);
 }
 
 static LLVMValueRef half_widen_16(struct emit *e, LLVMValueRef half, unsigned first)
@@ -57,11 +58,21 @@ static LLVMValueRef half_widen_16(struct emit *e, LLVMValueRef half, unsigned fi
 	LLVMValueRef args[] = {emit_some_lanes(e, half, first, 16),
 		LLVMGetUndef(LLVMVectorType(e->s.f32, 16)), emit_scalar(e, 16, 0xffff),
 		emit_scalar(e, 32, 4)};
-	return ir_intrinsic(e, "llvm.x86.avx512.mask.vcvtph2ps.512", NULL, 0, args, countof(args));
+	return ir_intrinsic(e, PASS_HALVES_WIDEN, NULL, 0, args, countof(args));
+}
+
+static LLVMValueRef half_narrow_8(struct emit *e, LLVMValueRef value, unsigned first)
+{
+	LLVMValueRef args[] = {emit_some_lanes(e, value, first, 8), emit_scalar(e, 32, 0)};
+	return ir_intrinsic(e, "llvm.x86.vcvtps2ph.256", NULL, 0, args, countof(args));
 }
 
 static LLVMValueRef half_narrow_16(struct emit *e, LLVMValueRef value, unsigned first)
 {
+	if (!e->has_avx512) {
+		return emit_join(e, half_narrow_8(e, value, first),
+			half_narrow_8(e, value, first + 8));
+	}
 	LLVMValueRef args[] = {emit_some_lanes(e, value, first, 16), emit_scalar(e, 32, 0),
 		LLVMGetUndef(LLVMVectorType(e->s.i16, 16)), emit_scalar(e, 16, 0xffff)};
 	return ir_intrinsic(e, "llvm.x86.avx512.mask.vcvtps2ph.512", NULL, 0, args, countof(args));

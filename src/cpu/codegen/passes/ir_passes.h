@@ -21,6 +21,10 @@ bool pass_nontemporal_loops(LLVMValueRef fn, LLVMTargetDataRef layout);
 /* passes/induction.c: split induction variables of vectors.  False: no memory. */
 bool pass_induction(LLVMValueRef fn);
 
+/* passes/halves.c: calls of this intrinsic become what processors with F16C have. */
+#define PASS_HALVES_WIDEN "llvm.x86.avx512.mask.vcvtph2ps.512"
+void pass_halves(LLVMModuleRef ir);
+
 /* passes/gathers.c: gathers and scatters by the instructions of x86 processors. */
 enum gather_level { GATHER_NONE, GATHER_AVX2, GATHER_AVX512 };
 /* Metadata of a store of addresses to rt_warp.at, behind the store to rt_warp.lane. */

@@ -134,8 +134,9 @@ struct emit {
 	bool failed;
 	bool is_traced, is_checked, is_watched; /* see emit_trace.c */
 	bool has_avx2;                  /* masked gathers */
+	bool has_f16c;                  /* vectors of halves to floats and back */
 	bool has_avx512;                /* AVX-512F: masked gathers, scatters, approximate inverse
-	                                   roots, vectors of halves to floats and back */
+	                                   roots */
 	struct uniformity_info uniformity; /* W = 32 */
 
 	LLVMContextRef context;
