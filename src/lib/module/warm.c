@@ -50,6 +50,7 @@ struct warm_up {
 	uint8_t *states; /* enum state */
 	int64_t count;
 	int64_t next;    /* the first that may be TO_DO */
+	kz_error *errors; /* of each source; NULL: only the first failure is reported */
 	struct warm_worker workers[MOST_WORKERS];
 	int worker_count;
 	kz_warm_up_result result;
@@ -283,22 +284,48 @@ static kz_status warm_run(struct warm_up *warm, const kz_device *dev,
 	/* The rest is compiled here. */
 	for (int64_t i = 0; i < warm->count; i++) {
 		enum warm_answer answer = WARM_FAILED;
+		kz_error *why = warm->errors ? &warm->errors[i] : st ? NULL : err;
 		kz_status failed = KZ_OK;
 		if (warm->states[i] == DONE) {
 			continue;
 		}
 		if (warm->states[i] == KILLED) {
-			failed = error_set(st ? NULL : err, KZ_COMPILE,
+			failed = error_set(why, KZ_COMPILE,
 				"source %lld: the process that compiled it has ended",
 				(long long)i);
 		} else {
-			failed = warm_compile(&answer, &warm->requests[i], st ? NULL : err);
+			failed = warm_compile(&answer, &warm->requests[i], why);
 		}
 		warm->result.compiled += answer == WARM_COMPILED;
 		warm->result.cached += answer == WARM_CACHED;
 		warm->result.failed += answer == WARM_FAILED;
 		st = st ? st : failed;
 	}
+	return warm->errors ? KZ_OK : st;
+}
+
+kz_status warm_up_each(kz_device *dev, const kz_warm_up_source *sources, int64_t count,
+	int64_t processes, struct warm_outcome *outcome, kz_error *err)
+{
+	struct warm_up *warm = mem_zalloc(1, sizeof(*warm));
+	kz_status st = KZ_OK;
+	if (warm) {
+		warm->count = count;
+		warm->errors = outcome->errors;
+		warm->requests = mem_zalloc((size_t)count + 1, sizeof(*warm->requests));
+		warm->states = mem_zalloc((size_t)count + 1, 1);
+	}
+	if (!warm || !warm->requests || !warm->states) {
+		st = error_no_memory(err);
+	} else {
+		st = warm_run(warm, dev, sources, processes, err);
+	}
+	if (warm) {
+		outcome->result = warm->result;
+		mem_free(warm->requests);
+		mem_free(warm->states);
+	}
+	mem_free(warm);
 	return st;
 }
 
@@ -311,25 +338,10 @@ kz_status kz_warm_up(kz_device *dev, const kz_warm_up_source *sources, int64_t c
 			"at least 0, got %lld sources%s, %lld processes", (long long)count,
 			sources ? "" : " at NULL", (long long)processes);
 	}
-	struct warm_up *warm = mem_zalloc(1, sizeof(*warm));
-	kz_status st = KZ_OK;
-	if (warm) {
-		warm->count = count;
-		warm->requests = mem_zalloc((size_t)count + 1, sizeof(*warm->requests));
-		warm->states = mem_zalloc((size_t)count + 1, 1);
-	}
-	if (!warm || !warm->requests || !warm->states) {
-		st = error_no_memory(err);
-	} else {
-		st = warm_run(warm, dev, sources, processes, err);
-	}
+	struct warm_outcome outcome = {.errors = NULL};
+	kz_status st = warm_up_each(dev, sources, count, processes, &outcome, err);
 	if (result) {
-		*result = warm ? warm->result : (kz_warm_up_result){0, 0, 0, 0};
+		*result = outcome.result;
 	}
-	if (warm) {
-		mem_free(warm->requests);
-		mem_free(warm->states);
-	}
-	mem_free(warm);
 	return st;
 }

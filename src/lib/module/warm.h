@@ -2,9 +2,11 @@
 #ifndef LIB_MODULE_WARM_H
 #define LIB_MODULE_WARM_H
 
-/* What goes over the socket between kz_warm_up and its workers. */
+/* kz_warm_up: what goes over the socket to its workers, and what it is made of. */
 #include "base/str.h"
 #include "lib/module/module.h"
+
+#include <kudzu/warm.h>
 
 /* A compile, as image_compile takes it. */
 struct warm_request {
@@ -34,5 +36,14 @@ bool warm_send(int socket, const void *from, size_t size);
 
 /* Compile it, on this thread. */
 kz_status warm_compile(enum warm_answer *answer, const struct warm_request *request, kz_error *err);
+
+/* Compile sources as kz_warm_up does.  With `errors` the call succeeds even if a source does not
+ * compile, and the source's error is there. */
+struct warm_outcome {
+	kz_error *errors; /* one for each source, clean; NULL: the call fails with the first one */
+	kz_warm_up_result result;
+};
+kz_status warm_up_each(kz_device *dev, const kz_warm_up_source *sources, int64_t count,
+	int64_t processes, struct warm_outcome *outcome, kz_error *err);
 
 #endif
