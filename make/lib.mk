@@ -25,6 +25,7 @@ LAYERS := \
 	lib/order:kudzu \
 	lib/sparse:kudzu \
 	lib/random:kudzu \
+	lib/tune:kudzu \
 	cli:command \
 	cpu/config:cpu:llvm \
 	cpu/ptx:cpu:llvm \

@@ -58,8 +58,9 @@ typedef struct kz_cache_figures {
 
 /** An entry on disk; the texts are borrowed for the call. */
 typedef struct kz_cache_entry {
-	const char *kind; /**< "image": of the compiler; "cpu": machine code of the CPU
-			       * device; "deps" and "nvrtc": what is known of headers and NVRTC */
+	const char *kind; /**< "image": of the compiler; "cpu": machine code of the CPU device;
+			       * "tune": what kz_tune keeps; "deps" and "nvrtc": what is known of
+			       * headers and NVRTC */
 	const char *name; /**< of the source, "" if unknown */
 	const char *arch; /**< the architecture that the compile asked for, "" if unknown */
 	int64_t size;     /**< bytes */

@@ -17,6 +17,7 @@
  *	module.h       compile and load, variables of a module, files that change
  *	kernel.h       kz_launch, KZ_ARGS, occupancy, kernels in graphs
  *	prepared.h     arguments that are bound once
+ *	tune.h         the fastest block, macros and template arguments of a kernel
  *	texture.h      CUDA arrays, textures, surfaces
  *	layout.h       a struct on host and device
  *	output.h       what kernels print
@@ -81,7 +82,7 @@
  *
  *   kz_launch, kz_launch_args, kz_launch_1d (and _2d, _3d), kz_dim,
  *   kz_copy_htod, kz_copy_dtoh, kz_copy_dtod, kz_copy_3d (and their _async and _on forms),
- *   kz_fill, kz_fill_2d, kz_compile, kz_link, kz_warm_up, kz_warm_up_serve,
+ *   kz_fill, kz_fill_2d, kz_compile, kz_link, kz_warm_up, kz_warm_up_serve, kz_tune,
  *   kz_apply, kz_apply_into, kz_eval, kz_eval_into, kz_eval_vars, kz_eval_prepare,
  *   kz_diagnose, kz_try_gpu, kz_try_all_gpus, kz_release_all.
  *
@@ -157,6 +158,7 @@
 #include <kudzu/stream.h>
 #include <kudzu/texture.h>
 #include <kudzu/trace.h>
+#include <kudzu/tune.h>
 #include <kudzu/version.h>
 #include <kudzu/view.h>
 #include <kudzu/warm.h>

@@ -28,6 +28,7 @@
 #include <kudzu/sparse.h>
 #include <kudzu/stream.h>
 #include <kudzu/texture.h>
+#include <kudzu/tune.h>
 
 #ifndef __cplusplus
 
@@ -143,7 +144,7 @@
 	X(kz_random, kz_random_release) X(kz_reduction, kz_reduction_release) \
 	X(kz_sparse, kz_sparse_release) X(kz_stream, kz_stream_release) \
 	X(kz_surface, kz_surface_release) X(kz_texture, kz_texture_release) \
-	X(kz_watcher, kz_watcher_release)
+	X(kz_tuning, kz_tuning_release) X(kz_watcher, kz_watcher_release)
 KZ_PP_AUTO(kz_array, kz_array_release)
 KZ_PP_HANDLES(KZ_PP_AUTO)
 

@@ -29,7 +29,7 @@ struct kind {
 };
 
 struct totals {
-	struct kind kinds[4];
+	struct kind kinds[8];
 	int used;
 };
 

@@ -21,6 +21,8 @@
 	X(kz_cache_entry) X(kz_finding) X(kz_diagnostic) X(kz_link_input) X(kz_npz_item) \
 	X(kz_kernel_stats) X(kz_memory_stats) X(kz_live_memory) \
 	X(kz_warm_up_source) X(kz_warm_up_result) X(kz_mt19937) X(kz_ipc_handle) \
+	X(kz_tune_parameter) X(kz_tune_config) X(kz_tune_result) \
+	S(kz_tunable) S(kz_tune_options) S(kz_tuning_info) \
 	X(kz_nodes) X(kz_live_counts) X(kz_copy_side) X(kz_buffer_handle) X(kz_leak) \
 	S(kz_cache_figures) S(kz_custom_options) S(kz_elementwise_call) S(kz_reduction_call) \
 	S(kz_device_info) S(kz_compile_options) S(kz_variable_info) S(kz_resources) \

@@ -109,6 +109,7 @@ static struct {
 	kz_image *image;
 	kz_module *module;
 	kz_kernel *kernel; /* borrowed */
+	kz_tuning *tuning;
 	kz_elementwise *elementwise;
 	kz_reduction *reduction;
 	kz_graph *graph, *body; /* the body belongs to its node */
@@ -132,6 +133,11 @@ static kz_status double_vector(void *data, kz_array *to, kz_array *from, kz_stre
 	(void)data;
 	return kz_apply(NULL, KZ_OP_ADD, &options, why, KZ_ARGS(from, from));
 }
+
+static const int64_t threads[] = {32, 64};
+static const kz_tune_parameter blocks = {KZ_TUNE_BLOCK_X, 0, NULL, 2, threads, NULL};
+static const kz_tunable tunable = {.size = sizeof(tunable), .source = KERNEL, .kernel = "k",
+	.parameters = &blocks, .parameter_count = 1};
 
 static const kz_operator doubling = {.size = sizeof(doubling), .apply = double_vector};
 
@@ -362,6 +368,7 @@ static void close_made(void)
 	kz_pinned_release(made.pinned);
 	kz_image_release(made.image);
 	kz_module_release(made.module);
+	kz_tuning_release(made.tuning);
 	kz_elementwise_release(made.elementwise);
 	kz_reduction_release(made.reduction);
 	kz_exec_release(made.exec);

@@ -198,6 +198,22 @@ static void *make_prepared(void)
 	return prepared;
 }
 
+static void *make_tuning(void)
+{
+	static const int64_t threads[] = {1};
+	static const kz_tune_parameter blocks = {KZ_TUNE_BLOCK_X, 0, NULL, 1, threads, NULL};
+	kz_tunable tunable = KZ_TUNABLE_INIT;
+	kz_tuning *tuning = NULL;
+	kz_array *a = ints(1);
+	tunable.source = plain;
+	tunable.kernel = "add_one";
+	tunable.parameters = &blocks;
+	tunable.parameter_count = 1;
+	ok(kz_tune(&tuning, dev, &tunable, kz_dim(1, 1, 1), NULL, &err, KZ_ARGS(a)));
+	kz_array_release(a);
+	return tuning;
+}
+
 static void *make_sparse(void)
 {
 	kz_sparse *sparse = NULL;
@@ -299,6 +315,13 @@ static kz_status use_prepared(void *prepared)
 	return kz_prepared_launch(prepared, NULL, &err);
 }
 
+static kz_status use_tuning(void *tuning)
+{
+	ck_assert_int_eq(kz_tuning_count(tuning), 0);
+	ck_assert_ptr_null(kz_tuning_kernel(tuning));
+	return kz_tuning_launch(tuning, kz_dim(1, 1, 1), NULL, &err, KZ_ARGS());
+}
+
 static kz_status use_sparse(void *sparse)
 {
 	kz_array *out = NULL;
@@ -327,6 +350,7 @@ RELEASE(diagnostics)
 RELEASE(diagnosis)
 RELEASE(prepared)
 RELEASE(watcher)
+RELEASE(tuning)
 RELEASE(sparse)
 
 static void release_npz(void *handle)
@@ -363,9 +387,10 @@ static const struct {
 	{"a prepared launch", make_prepared, release_prepared, use_prepared},
 	{"an elementwise kernel", make_elementwise, release_elementwise, use_elementwise},
 	{"a reduction kernel", make_reduction, release_reduction, use_reduction},
+	{"a tuning", make_tuning, release_tuning, use_tuning},
 };
 
-enum { KERNEL_KINDS = 3 };
+enum { KERNEL_KINDS = 4 };
 
 static void release_twice_and_use(size_t from, size_t to)
 {

@@ -41,6 +41,7 @@
 	X(STREAM, "a stream") \
 	X(SURFACE, "a surface") \
 	X(TEXTURE, "a texture") \
+	X(TUNING, "a tuning") \
 	X(WATCHER, "a watcher")
 
 /* Numbers that other memory hardly begins with. */
