@@ -9,13 +9,14 @@ CMAKE := kudzuConfig.cmake kudzuConfigVersion.cmake
 # Where shells look for them.
 COMPLETIONS := $(addprefix $(DATADIR)/,bash-completion/completions/kudzu zsh/site-functions/_kudzu \
 	fish/vendor_completions.d/kudzu.fish)
-# The pages, what they show, and the samples, with the folders of the sources, so that their links lead somewhere.
+# The pages, the samples, and what else the pages link to, in the folders of the sources.
 DOCDIR = $(DATADIR)/doc/kudzu
-DOCUMENTS := README.md LICENSE $(sort $(wildcard docs/*.md docs/examples/*.c samples/*.c samples/*.h kernels/*.cu))
+DOCUMENTS := README.md LICENSE CONTRIBUTING.md $(sort $(wildcard docs/*.md docs/dev/*.md docs/examples/*.c \
+	samples/*.c samples/*.h kernels/*.cu bench/results/*.ndjson))
 INSTALLED := $(BINDIR)/kudzu $(MANDIR)/man1/kudzu.1 $(MANDIR)/man3/kudzu.3 $(COMPLETIONS) $(LINKS) \
 	$(addprefix $(LIBDIR)/,$(LIBRARIES) $(cpu-names) $(addprefix pkgconfig/,$(PKGCONFIG)) \
 		$(addprefix cmake/kudzu/,$(CMAKE))) \
-	$(addprefix $(INCLUDEDIR)/,$(HEADERS:include/%=%)) $(addprefix $(DOCDIR)/,$(DOCUMENTS))
+	$(addprefix $(INCLUDEDIR)/,$(HEADERS:include/%=%)) $(addprefix $(DOCDIR)/,$(DOCUMENTS) include/kudzu)
 
 # The CMake file finds the others from where it is itself.
 $(addprefix $(BUILD)/,$(PKGCONFIG) $(CMAKE)): $(BUILD)/%: packaging/%.in FORCE
@@ -45,6 +46,8 @@ install: all $(addprefix $(BUILD)/,$(PKGCONFIG) $(CMAKE)) ## install into PREFIX
 	install -D -m 644 completions/kudzu.bash $$1 && \
 	install -D -m 644 completions/_kudzu $$2 && install -D -m 644 completions/kudzu.fish $$3
 	for file in $(DOCUMENTS); do install -D -m 644 $$file $(DESTDIR)$(DOCDIR)/$$file || exit 1; done
+	mkdir -p $(DESTDIR)$(DOCDIR)/include
+	ln -sfnr $(DESTDIR)$(INCLUDEDIR)/kudzu $(DESTDIR)$(DOCDIR)/include/kudzu
 	$(ldconfig)
 # An archive of the sources has no git, and its folder may lie in that of something else that has.
 dist: ## the sources as build/kudzu-VERSION.tar.gz, from git's HEAD if there is git, else from this folder
@@ -56,6 +59,6 @@ dist: ## the sources as build/kudzu-VERSION.tar.gz, from git's HEAD if there is 
 uninstall: ## remove what install put there
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
 	for folder in $(INCLUDEDIR)/kudzu $(LIBDIR)/kudzu-cpu $(LIBDIR)/cmake/kudzu \
-		$(addprefix $(DOCDIR)/,docs/examples docs samples kernels .); do \
+		$(addprefix $(DOCDIR)/,docs/dev docs/examples docs samples kernels bench/results bench include .); do \
 		folder=$$(realpath -m $(DESTDIR)$$folder); [ ! -d "$$folder" ] || rmdir "$$folder"; done
 	$(ldconfig)
