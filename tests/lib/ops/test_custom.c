@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Elementwise kernels of users: ranges, types, mistakes, threads; see custom.h. */
+/* Elementwise kernels of users: ranges, types, mistakes; see custom.h. */
 #include "base/common.h"
 
 #include "base/alloc.h"
@@ -7,7 +7,6 @@
 #include "support/suite.h"
 
 #include <complex.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -607,40 +606,6 @@ DEVICE_TEST(calls_in_streams_happen_in_order)
 	kz_stream_release(streams[1]);
 }
 
-static kz_elementwise *shared;
-
-static void *run_shared(void *data)
-{
-	kz_array *x = NULL, *t = NULL;
-	int32_t host[12] = {0};
-	kz_status st = kz_array_from(&x, dev, KZ_I32, KZ_SHAPE(3, 4), host, sizeof(host), NULL)
-		|| kz_array_transpose(&t, x, KZ_AXES(), NULL) ? KZ_INVALID : KZ_OK;
-	for (int k = 0; !st && k < 50; k++) {
-		st = kz_elementwise_run(shared, NULL, NULL, KZ_ARGS(k % 2 ? x : t, k));
-	}
-	st = st ? st : kz_array_get(x, host, sizeof(host), NULL);
-	*(int *)data = st == KZ_OK && host[0] == 1225 && host[11] == 1225;
-	release_arrays(x, t);
-	return NULL;
-}
-
-DEVICE_TEST(threads_run_one_kernel_and_compile_it_once)
-{
-	pthread_t threads[4];
-	int good[4] = {0};
-	int64_t before = support_compiled(dev);
-	shared = make("int *x, int a", "x[i] += a");
-	for (int k = 0; k < 4; k++) {
-		ck_assert_int_eq(pthread_create(&threads[k], NULL, run_shared, &good[k]), 0);
-	}
-	for (int k = 0; k < 4; k++) {
-		pthread_join(threads[k], NULL);
-		ck_assert_int_eq(good[k], 1);
-	}
-	ck_assert_int_eq(support_compiled(dev), before + 2);
-	kz_elementwise_release(shared);
-}
-
 START_TEST(a_kernel_keeps_its_texts_and_its_device)
 {
 	kz_elementwise *kernel = NULL;
@@ -707,7 +672,7 @@ SUITE(custom)
 		a_mistake_in_a_text_is_shown_there, NULL};
 	const TTest *const many[] = {each_class_of_layouts_is_compiled_once,
 		arrays_that_share_memory_have_a_kernel_of_their_own,
-		calls_in_streams_happen_in_order, threads_run_one_kernel_and_compile_it_once,
+		calls_in_streams_happen_in_order,
 		a_kernel_keeps_its_texts_and_its_device, a_kernel_is_made_and_run_or_memory_ran_out,
 		NULL};
 	add_tests(suite, "elements", elements);

@@ -188,25 +188,28 @@ DEVICE_TEST(types_that_do_not_match_are_refused)
 
 static kz_elementwise *shared;
 
+/* Integers as they are and transposed, and floats. */
 static void *run_shared(void *data)
 {
 	int *good = data;
-	kz_array *x[2] = {NULL, NULL};
-	int32_t whole[4] = {0};
-	double real[4] = {0};
-	kz_status st = kz_array_zeros(&x[0], dev, KZ_I32, KZ_SHAPE(4), NULL);
-	st = st ? st : kz_array_zeros(&x[1], dev, KZ_F64, KZ_SHAPE(4), NULL);
-	for (int k = 0; !st && k < 50; k++) {
-		st = kz_elementwise_run(shared, NULL, NULL, KZ_ARGS(x[(k + *good) % 2], 1));
+	kz_array *x[3] = {NULL, NULL, NULL};
+	int32_t whole[12] = {0};
+	double real[12] = {0};
+	kz_status st = kz_array_zeros(&x[0], dev, KZ_I32, KZ_SHAPE(3, 4), NULL);
+	st = st ? st : kz_array_transpose(&x[1], x[0], KZ_AXES(), NULL);
+	st = st ? st : kz_array_zeros(&x[2], dev, KZ_F64, KZ_SHAPE(12), NULL);
+	for (int k = 0; !st && k < 60; k++) {
+		st = kz_elementwise_run(shared, NULL, NULL, KZ_ARGS(x[(k + *good) % 3], k));
 	}
 	st = st ? st : kz_array_get(x[0], whole, sizeof(whole), NULL);
-	st = st ? st : kz_array_get(x[1], real, sizeof(real), NULL);
-	*good = st == KZ_OK && whole[3] == 25 && real[3] == 25;
-	release_arrays(x[0], x[1]);
+	st = st ? st : kz_array_get(x[2], real, sizeof(real), NULL);
+	*good = st == KZ_OK && whole[0] == whole[11] && real[0] == real[11]
+		&& whole[0] + real[0] == 59 * 60 / 2;
+	kz_release_all(x[0], x[1], x[2]);
 	return NULL;
 }
 
-DEVICE_TEST(threads_compile_each_type_once)
+DEVICE_TEST(threads_compile_a_kernel_once_for_each_type_and_layout)
 {
 	pthread_t threads[4];
 	int good[4] = {0, 1, 2, 3};
@@ -219,7 +222,7 @@ DEVICE_TEST(threads_compile_each_type_once)
 		pthread_join(threads[k], NULL);
 		ck_assert_int_eq(good[k], 1);
 	}
-	ck_assert_int_eq(support_compiled(dev), before + 2);
+	ck_assert_int_eq(support_compiled(dev), before + 3);
 	kz_elementwise_release(shared);
 }
 
@@ -250,7 +253,7 @@ SUITE(custom_types)
 		the_preamble_sees_numbers_and_declares_structs,
 		a_raw_array_gives_a_type_and_a_buffer_takes_it,
 		a_reduction_takes_arrays_of_any_type, types_that_do_not_match_are_refused, NULL};
-	const TTest *const many[] = {threads_compile_each_type_once,
+	const TTest *const many[] = {threads_compile_a_kernel_once_for_each_type_and_layout,
 		a_kernel_is_made_for_a_type_or_memory_ran_out, NULL};
 	add_tests(suite, "letters", letters);
 	add_tests(suite, "many", many);
