@@ -27,7 +27,7 @@ tests-driver := $(sort $(wildcard $(SUITES_driver:%=tests/cpu/*/test_%.c) \
 # Those that run the CUDA sources of tests/data/cuda, which NVRTC has to compile first.
 SUITES_corpus := corpus forms late_kernels
 # Random programs, and what runs and compares them.
-GENERATOR := $(wildcard tests/cpu/random/*.c) src/lib/rtc/find.c src/lib/rtc/nvrtc.c
+GENERATOR := $(wildcard tests/cpu/random/*.c) $(patsubst %,src/lib/rtc/%.c,find nvrtc cuda_headers thread)
 # Parts of the command that suites test.
 COMMAND_PARTS := $(patsubst %,src/cli/%.c,numeral argument parameters report)
 STUB := $(wildcard tests/stub/*.c)

@@ -87,11 +87,11 @@ KZ_API KZ_NODISCARD kz_status kz_cache_list(int (*each)(void *arg, const kz_cach
 	void *arg, kz_error *err);
 
 /**
- * Remove all entries, on disk and in memory.
+ * Remove all entries, on disk and in memory, and the CUDA headers that NVRTC has written there.
  *
  * Modules and images that the program holds stay valid.
  *
- * @param count set to the number of files that were removed; may be NULL.
+ * @param count set to the number of entries on disk that were removed; may be NULL.
  * @return KZ_OK, also without a folder; KZ_IO if a file could not be removed; KZ_INVALID for a
  *         variable of the cache that makes no sense; KZ_NO_MEMORY.
  */

@@ -30,7 +30,7 @@ static const struct command {
 	"inspect the cache of compiled kernels",
 	"list: print each entry of the cache on disk: kind, bytes, last use, architecture, name.\n"
 	"stats: print where the cache is, the size of each kind of entry, and the limit.\n"
-	"clear: remove all entries.\n"
+	"clear: remove all entries, and the CUDA headers that NVRTC has written there.\n"
 	"why [-I FOLDER]... [-D NAME=VALUE]... [--arch ARCH] [--std STD] [--name NAME] FILE:\n"
 	"print whether the cache has FILE, compiled for the default device, and if not, how the\n"
 	"most similar entry differs.\n"

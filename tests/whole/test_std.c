@@ -185,7 +185,8 @@ static bool has_libcxx(void)
 		snprintf(path, sizeof(path), "%s/cuda/std/cmath", nvrtc->include_dirs[i]);
 		has = has || access(path, R_OK) == 0;
 	}
-	return has;
+	struct nvrtc_bundle info;
+	return has || (!getenv("KUDZU_CUDA_INCLUDE") && nvrtc_bundle(&info, nvrtc));
 }
 
 /* Run a kernel that puts values; the one before them says whether the headers were ours. */

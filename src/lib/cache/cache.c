@@ -14,6 +14,7 @@
 #include "lib/cache/cache.h"
 
 #include "base/alloc.h"
+#include "lib/cache/cuda_bundle.h"
 #include "lib/cache/pack.h"
 #include "lib/cache/pch.h"
 
@@ -60,7 +61,8 @@ bool cache_find(char **value, size_t *size, struct key *key, const struct rtc_re
 
 /* A compile on its way through the store. */
 struct cache_job {
-	const struct rtc_request *request;
+	struct rtc_request request;
+	char *note; /* the request's bundle_note */
 	struct source_facts facts;
 	const struct compiler *compiler;
 	struct store *store; /* NULL: there is none */
@@ -71,7 +73,7 @@ static bool cache_load(struct rtc_image *out, struct cache_job *job)
 {
 	char *value;
 	size_t size;
-	if (!cache_find(&value, &size, &job->key, job->request, job->store)) {
+	if (!cache_find(&value, &size, &job->key, &job->request, job->store)) {
 		return false;
 	}
 	bool ok = unpack_image_take(out, value, size, NULL) == KZ_OK;
@@ -92,7 +94,7 @@ static void cache_save(struct store *store, const struct str *key, const struct 
 static kz_status cache_run(struct rtc_image *out, const struct cache_job *job, kz_error *err)
 {
 	atomic_fetch_add(&cache_counters.compiles, 1);
-	return pch_compile(out, job->request, &job->facts, err);
+	return pch_compile(out, &job->request, &job->facts, err);
 }
 
 /* Whether the compiler's words name a folder of the caller's. */
@@ -120,13 +122,30 @@ static kz_status cache_make(struct rtc_image *out, bool *is_known, struct cache_
 	*is_known = compiler_was_used(job->compiler)
 		&& (!deps || (deps->is_rested && deps_hold(deps, true)
 			&& hash_equal(before, deps_folders(deps))));
-	if (*is_known && !key->has_paths && cache_log_has_paths(out, job->request)) {
-		key_add_paths(&key->bytes, job->request);
+	if (*is_known && !key->has_paths && cache_log_has_paths(out, &job->request)) {
+		key_add_paths(&key->bytes, &job->request);
 	}
 	if (*is_known && !key->is_unnamed) {
 		cache_save(job->store, &key->bytes, out);
 	}
 	return KZ_OK;
+}
+
+/* Compile with the CUDA headers that NVRTC carries, where the source asks for such headers and no
+ * folder has them.  False: as before. */
+static bool cache_use_bundle(struct cache_job *job)
+{
+	struct key *key = &job->key;
+	const struct compiler *with = cuda_bundle_is_wanted(key->missing_parts, job->compiler)
+		? cuda_bundle_find(job->compiler, job->store, true, &job->note) : NULL;
+	job->request.bundle_note = job->note;
+	if (!with) {
+		return false;
+	}
+	job->compiler = with;
+	job->request.bundle_count = with->bundle_count;
+	job->request.bundle_dirs = with->include_dirs + with->include_count - with->bundle_count;
+	return true;
 }
 
 kz_status cache_check_variables(kz_error *err)
@@ -139,7 +158,7 @@ kz_status cache_check_variables(kz_error *err)
 kz_status cache_compile(struct rtc_image *out, struct deps **deps, bool *is_known,
 	const struct rtc_request *request, kz_error *err)
 {
-	struct cache_job job = {.request = request, .store = store_default(),
+	struct cache_job job = {.request = *request, .store = store_default(),
 		.key = {.bytes = STR_INIT}};
 	struct key *key = &job.key;
 	kz_status st = cache_check_variables(err);
@@ -151,11 +170,18 @@ kz_status cache_compile(struct rtc_image *out, struct deps **deps, bool *is_know
 	if (!source_scan(&job.facts, request->source)) {
 		return error_no_memory(err);
 	}
-	if (!job.store || compiler_get(&job.compiler, NULL)
-	    || !key_make(key, request, &job.facts, job.compiler) || key->why_not) {
+	bool has_key = job.store && !compiler_get(&job.compiler, NULL)
+		&& key_make(key, request, &job.facts, job.compiler);
+	bool is_hit = has_key && !key->why_not && cache_load(out, &job);
+	if (has_key && !is_hit && cache_use_bundle(&job)) {
+		key_free(key);
+		has_key = key_make(key, request, &job.facts, job.compiler);
+		is_hit = has_key && !key->why_not && cache_load(out, &job);
+	}
+	if (!has_key || key->why_not) {
 		atomic_fetch_add(&cache_counters.not_cached, key->why_not ? 1 : 0);
 		st = cache_run(out, &job, err);
-	} else if (cache_load(out, &job)) {
+	} else if (is_hit) {
 		*is_known = !key->deps || key->deps->is_rested;
 		*deps = deps_retain(key->deps);
 	} else {
@@ -170,6 +196,7 @@ kz_status cache_compile(struct rtc_image *out, struct deps **deps, bool *is_know
 	}
 	key_free(key);
 	source_free(&job.facts);
+	mem_free(job.note);
 	return st;
 }
 

@@ -11,6 +11,7 @@ struct compiler {
 	const char *path;
 	const char *const *include_dirs; /* of CUDA's headers */
 	size_t include_count;
+	size_t bundle_count; /* the last of those, which NVRTC carries: see cuda_bundle.h */
 };
 
 /* Found once per process, and as a rule without loading NVRTC.  As nvrtc_open. */

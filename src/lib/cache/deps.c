@@ -26,6 +26,7 @@
 #include "base/map.h"
 #include "base/store.h"
 #include "base/str.h"
+#include "lib/rtc/cuda_headers.h"
 #include "lib/rtc/headers.h"
 
 #include <ctype.h>
@@ -183,6 +184,7 @@ struct deps_text {
 };
 
 struct deps_scan {
+	struct deps_paths own, cuda;
 	struct hash_state cuda_hash;
 	const struct rtc_request *request;
 	struct arena arena;
@@ -193,9 +195,8 @@ struct deps_scan {
 	                  * and path */
 	struct deps_text *first;
 	struct deps_text **end;
-	struct deps_paths own, cuda;
 	struct str files;
-	uint64_t cuda_count;
+	uint64_t cuda_count, missing_parts;
 	size_t file_count;
 	int waits;
 	bool has_place, is_restless, no_memory;
@@ -345,33 +346,37 @@ static void deps_add_file(struct deps_scan *scan, const char *path, const char *
 	includes_free(&includes);
 }
 
-/* Look at a place where a file may be; `folder` and `label` end where the name begins. */
-static void deps_look_at(struct deps_scan *scan, const char *folder, const char *label,
+/* Look at a place where a file may be; `folder` and `label` end where the name begins.  True if
+ * there is one. */
+static bool deps_look_at(struct deps_scan *scan, const char *folder, const char *label,
 	const char *name, bool is_cuda)
 {
 	size_t len = strlen(folder);
 	const char *slash = len && folder[len - 1] != '/' ? "/" : "";
 	char *path = arena_printf(&scan->arena, "p%s%s%s", folder, slash, name);
 	struct stat info;
-	if (!deps_mark(scan, path)) {
-		return;
+	bool is_new = deps_mark(scan, path);
+	bool is_there = path && stat(++path, &info) == 0;
+	bool is_file = is_there && !S_ISDIR(info.st_mode);
+	if (!is_new) {
+		return is_file;
 	}
-	bool is_there = stat(++path, &info) == 0;
-	if (!is_there || S_ISDIR(info.st_mode) || !deps_take(scan, &info, path)) {
+	if (!is_file || !deps_take(scan, &info, path)) {
 		deps_add_path(is_cuda ? &scan->cuda : &scan->own, path, is_there ? &info : NULL);
-		return;
+		return is_file;
 	}
 	if (!S_ISREG(info.st_mode) || info.st_size > FILE_SIZE_MAX
 	    || ++scan->file_count > FILES_MAX) {
 		deps_give_up(scan, "there are too many headers, or one is not a regular file");
 		deps_add_path(is_cuda ? &scan->cuda : &scan->own, path, &info);
-		return;
+		return true;
 	}
 	char *name_label = arena_printf(&scan->arena, "%s%s", label, name);
 	scan->no_memory |= !name_label;
 	if (name_label) {
 		deps_add_file(scan, path, name_label, &info, is_cuda);
 	}
+	return true;
 }
 
 /* Whether the first folder of a name is there below a root: most names of CUDA's headers are in a
@@ -411,8 +416,9 @@ static void deps_look_for(struct deps_scan *scan, const struct deps_text *text, 
 		deps_look_at(scan, "", "", name, text->is_cuda);
 		return;
 	}
+	bool found = false;
 	if (text->folder && quoted[0] == '"') {
-		deps_look_at(scan, text->folder, text->label, name, text->is_cuda);
+		found = deps_look_at(scan, text->folder, text->label, name, text->is_cuda);
 	}
 	if (!deps_mark(scan, arena_printf(&scan->arena, "%c%s", text->is_cuda ? 'c' : 'n', name))) {
 		return;
@@ -422,9 +428,11 @@ static void deps_look_for(struct deps_scan *scan, const struct deps_text *text, 
 	for (size_t i = text->is_cuda; i < scan->root_count && !deps_is_over(scan); i++) {
 		const struct deps_root *root = &scan->roots[i];
 		if (deps_has_first_folder(scan, root, name)) {
-			deps_look_at(scan, root->path, root->label, name, root->is_cuda);
+			found |= deps_look_at(scan, root->path, root->label, name, root->is_cuda);
 		}
 	}
+	enum cuda_part part = found ? CUDA_PART_COUNT : cuda_part_of(name, strlen(name));
+	scan->missing_parts |= part < CUDA_PART_COUNT ? 1u << part : 0;
 	const char *libcxx = headers_libcxx(scan->request, name);
 	const char *next = libcxx ? arena_printf(&scan->arena, "<%s", libcxx) : NULL;
 	scan->no_memory |= libcxx && !next;
@@ -570,8 +578,8 @@ static bool deps_walk(struct deps **out, const char **why_not, const struct rtc_
 		}
 	}
 	const struct deps_head head = {hash_end(&scan.own.stats), hash_end(&scan.cuda.stats),
-		hash_end(&scan.cuda_hash), scan.cuda_count, scan.has_place, scan.own.list.len,
-		scan.cuda.list.len, scan.files.len};
+		hash_end(&scan.cuda_hash), scan.cuda_count, scan.has_place, scan.missing_parts,
+		scan.own.list.len, scan.cuda.list.len, scan.files.len};
 	str_addn(&entry, (const char *)&head, sizeof(head));
 	str_addn(&entry, scan.own.list.data, scan.own.list.len);
 	str_addn(&entry, scan.cuda.list.data, scan.cuda.list.len);
@@ -686,7 +694,7 @@ bool deps_find(struct deps_result *out, const struct rtc_request *request,
 {
 	struct includes includes = {.names = STR_INIT};
 	struct str key = STR_INIT;
-	*out = (struct deps_result){NULL, false, NULL};
+	*out = (struct deps_result){.deps = NULL};
 	bool ok = deps_scan_texts(&includes, &out->why_not, request, facts);
 	if (ok && !out->why_not && includes.names.len > 0) {
 		deps_make_key(&key, request, compiler, &includes.names);
@@ -702,12 +710,14 @@ bool deps_find(struct deps_result *out, const struct rtc_request *request,
 		}
 		ok = ok && !key.failed;
 	}
+	bool is_known = !out->why_not || (includes.names.len == 0 && !includes.has_macro);
+	out->missing_parts = !is_known ? UINT64_MAX : out->deps ? out->deps->head.missing_parts : 0;
 	out->has_place = includes.has_place || (out->deps && out->deps->head.has_place);
 	includes_free(&includes);
 	str_free(&key);
 	if (!ok) {
 		deps_release(out->deps);
-		*out = (struct deps_result){NULL, false, NULL};
+		*out = (struct deps_result){.deps = NULL};
 	}
 	return ok;
 }

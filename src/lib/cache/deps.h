@@ -18,6 +18,8 @@ struct deps_head {
 	struct hash cuda;       /* of CUDA's headers that are there: their names and contents */
 	uint64_t cuda_count;
 	uint64_t has_place;     /* a header may put the name of a file into the output */
+	uint64_t missing_parts; /* parts of CUDA's headers (rtc/cuda_headers.h), as bits, of which a
+	                         * header was found nowhere */
 	uint64_t own_size, cuda_size, files_size; /* of the three parts in `bytes` */
 };
 
@@ -41,6 +43,7 @@ struct deps_result {
 	struct deps *deps;   /* NULL: the compile reads no file.  Give it back */
 	bool has_place;      /* the name of a file may get into the output */
 	const char *why_not; /* not all can be known; static.  NULL: it is */
+	uint64_t missing_parts; /* as in the head; all of them if not all can be known */
 };
 
 /* Find them; the facts are those of the source.  False when memory runs out; then nothing is left

@@ -27,8 +27,9 @@
 /* Change it with the meaning of a part. */
 #define FORMAT "2"
 
-/* A new field must get into the key, too: see key_add_request.  pch_folder is called by a key. */
-_Static_assert(sizeof(struct rtc_request) == 152, "add the new field of struct rtc_request");
+/* A new field must get into the key, too: see key_add_request.  pch_folder is called by a key, and
+ * the folders of the bundle are the compiler's. */
+_Static_assert(sizeof(struct rtc_request) == 176, "add the new field of struct rtc_request");
 
 static void key_add_part(struct str *out, const char *name, const void *data, uint64_t size)
 {
@@ -171,6 +172,7 @@ bool key_make(struct key *out, const struct rtc_request *request, const struct s
 	}
 	out->deps = found.deps;
 	out->why_not = found.why_not;
+	out->missing_parts = found.missing_parts;
 	out->has_paths = request->line_info || request->debug
 		|| (found.has_place && request->include_count > 0);
 	struct str *bytes = &out->bytes;

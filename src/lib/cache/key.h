@@ -15,6 +15,7 @@
 struct key {
 	struct str bytes;
 	struct deps *deps;   /* the files in it; NULL: it depends on none */
+	uint64_t missing_parts; /* of CUDA's headers, as in struct deps_head */
 	bool has_paths;      /* the include folders are a part of it */
 	bool is_unnamed;     /* nothing tells this build of Kudzu from others: it is for this
 	                        process only */

@@ -21,7 +21,7 @@
 #include "base/store.h"
 #include "base/store_folder.h"
 #include "base/str.h"
-#include "lib/cache/compiler.h"
+#include "lib/cache/cuda_bundle.h"
 #include "lib/cache/key.h"
 #include "lib/rtc/nvrtc.h"
 
@@ -136,9 +136,14 @@ static bool pch_name(char name[HASH_TEXT_SIZE], const struct rtc_request *reques
 	struct rtc_request headers = *request;
 	struct source_facts facts;
 	struct key key;
+	char *note;
 	bool ok = false;
 	headers.source = lines;
-	if (compiler_get(&compiler, NULL) || !source_scan(&facts, lines)) {
+	if (compiler_get(&compiler, NULL) || (request->bundle_count > 0
+		&& !(compiler = cuda_bundle_find(compiler, store_default(), false, &note)))) {
+		return false;
+	}
+	if (!source_scan(&facts, lines)) {
 		return false;
 	}
 	if (key_make(&key, &headers, &facts, compiler)) {

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
+#include "lib/cache/cuda_bundle.h"
 #include "lib/cache/cache.h"
 #include "lib/module/image_cache.h"
 
@@ -148,7 +149,7 @@ kz_status kz_cache_clear(int64_t *count, kz_error *err)
 	if (st) {
 		return st;
 	}
-	bool all = store_off(store) || store_clear(store, &removed);
+	bool all = store_off(store) || (store_clear(store, &removed) & cuda_bundle_clear(store));
 	if (count) {
 		*count = removed;
 	}
@@ -302,7 +303,7 @@ static kz_status cache_find_answer(struct str *out, const struct rtc_request *re
 	struct key key = {.bytes = STR_INIT};
 	struct comparison comparison = {.key = &key, .nearest = STR_INIT};
 	struct source_facts facts;
-	char *value = NULL;
+	char *value = NULL, *note;
 	size_t size;
 	kz_status st;
 	if ((st = compiler_get(&compiler, err))) {
@@ -311,7 +312,16 @@ static kz_status cache_find_answer(struct str *out, const struct rtc_request *re
 	if (!source_scan(&facts, request->source)) {
 		return error_no_memory(err);
 	}
-	if (!store || !key_make(&key, request, &facts, compiler)) {
+	bool has_key = store && key_make(&key, request, &facts, compiler);
+	bool is_hit = has_key && !key.why_not && cache_find(&value, &size, &key, request, store);
+	if (has_key && !is_hit && cuda_bundle_is_wanted(key.missing_parts, compiler)
+		&& (compiler = cuda_bundle_find(compiler, store, false, &note))) {
+		key_free(&key);
+		has_key = key_make(&key, request, &facts, compiler);
+		is_hit = has_key && !key.why_not
+			&& cache_find(&value, &size, &key, request, store);
+	}
+	if (!has_key) {
 		st = error_no_memory(err);
 	} else if (key.is_unnamed) {
 		str_add(out, "not cached: this build of Kudzu has no build id\n");
@@ -319,7 +329,7 @@ static kz_status cache_find_answer(struct str *out, const struct rtc_request *re
 		str_addf(out, "not cached: %s\n", key.why_not);
 	} else if (store_off(store)) {
 		str_addf(out, "off: %s\n", store_off(store));
-	} else if (cache_find(&value, &size, &key, request, store)) {
+	} else if (is_hit) {
 		str_add(out, "hit\n");
 	} else {
 		store_walk(store, cache_compare_entry, &comparison);

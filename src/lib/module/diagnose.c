@@ -16,8 +16,10 @@
 #include "base/store_folder.h"
 #include "base/str.h"
 #include "lib/core/device.h"
+#include "lib/cache/cuda_bundle.h"
 #include "lib/cache/cache.h"
 #include "lib/module/diagnose.h"
+#include "lib/rtc/cuda_headers.h"
 #include "lib/rtc/nvjitlink.h"
 #include "lib/rtc/nvrtc.h"
 
@@ -273,11 +275,52 @@ static void diagnose_look_at_choice(struct kz_diagnosis *diagnosis)
 
 /* Compiling */
 
+/* The CUDA headers that NVRTC carries, if they are wanted: the parts that it has, as bits. */
+static unsigned diagnose_look_at_bundle(struct kz_diagnosis *diagnosis, const struct nvrtc *nvrtc,
+	unsigned parts)
+{
+	struct nvrtc_bundle info;
+	const struct compiler *compiler;
+	bool is_there;
+	if (!nvrtc_bundle(&info, nvrtc) || compiler_get(&compiler, NULL)
+		|| !cuda_bundle_is_wanted(BUNDLE_PARTS & ~parts, compiler)) {
+		return 0;
+	}
+	char *folder = cuda_bundle_folder(compiler, store_default(), &is_there);
+	diagnose_add_finding(diagnosis, folder ? KZ_VERDICT_OK : KZ_VERDICT_NOTE, "headers",
+		TEXT(diagnosis, "CUDA %d.%d, from NVRTC: %s%s", info.major, info.minor,
+			folder && !is_there ? "the first kernel that includes one puts them into "
+				: "",
+			folder ? folder : "they need a cache, which is off"),
+		folder ? NULL : "see KUDZU_CACHE and KUDZU_CACHE_DIR");
+	mem_free(folder);
+	return folder ? BUNDLE_PARTS : 0;
+}
+
+/* Name the packages of the parts that are missing. */
+static void diagnose_look_at_parts(struct kz_diagnosis *diagnosis, const struct nvrtc *nvrtc,
+	unsigned parts)
+{
+	for (int i = 0; i < CUDA_PART_COUNT; i++) {
+		const struct cuda_part_info *info = &cuda_parts[i];
+		const char *pip = nvrtc->major < 13 ? info->pip12 : info->pip;
+		if (!(parts >> i & 1)) {
+			diagnose_add_finding(diagnosis, KZ_VERDICT_NOTE, "headers",
+				TEXT(diagnosis, "%s %s missing: kernels cannot include %s",
+					info->what, info->is, info->marks[0]),
+				TEXT(diagnosis, "install %s from PyPI, or %s-%d-%d from NVIDIA's "
+					"apt repository; other kernels do not need it", pip,
+					info->apt, nvrtc->major, nvrtc->minor));
+		}
+	}
+}
+
 /* `nvrtc` is NULL where there is none. */
 static void diagnose_look_at_headers(struct kz_diagnosis *diagnosis, const struct nvrtc *nvrtc)
 {
 	static const char fix[] = "install the CUDA headers of NVRTC's version; kernels that "
 		"include no CUDA header do not need them";
+	unsigned parts;
 	if (!nvrtc) {
 		diagnose_add_finding(diagnosis, KZ_VERDICT_NOTE, "headers",
 			"unknown: they are looked for beside NVRTC", NULL);
@@ -290,9 +333,16 @@ static void diagnose_look_at_headers(struct kz_diagnosis *diagnosis, const struc
 			"correct the environment variable, or unset it");
 		return;
 	}
+	if (!cuda_parts_find_all(&parts, (const char *const *)nvrtc->include_dirs,
+		nvrtc->include_count)) {
+		diagnosis->no_memory = true;
+		return;
+	}
+	if (!(named && named[0])) {
+		parts |= diagnose_look_at_bundle(diagnosis, nvrtc, parts);
+	}
+	diagnose_look_at_parts(diagnosis, nvrtc, parts);
 	if (nvrtc->include_count == 0) {
-		diagnose_add_finding(diagnosis, KZ_VERDICT_NOTE, "headers",
-			"no CUDA headers: kernels cannot include them", fix);
 		return;
 	}
 	int major, minor;

@@ -17,6 +17,7 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "lib/cuda/codes.h"
+#include "lib/rtc/cuda_headers.h"
 #include "lib/rtc/diag.h"
 #include "lib/rtc/headers.h"
 #include "lib/rtc/rtc_image.h"
@@ -337,19 +338,32 @@ static bool compile_simplify(struct job *job, const struct diag *diag)
 static bool compile_read_log(struct diag *out, const struct job *job)
 {
 	const struct rtc_request *request = job->request;
-	size_t count = request->include_count + job->nvrtc->include_count;
+	size_t own = request->include_count;
+	size_t count = own + job->nvrtc->include_count + request->bundle_count;
 	const char **folders = mem_zalloc(count + 1, sizeof(*folders));
 	if (!folders) {
 		return false;
 	}
-	for (size_t i = 0; i < count; i++) {
-		folders[i] = i < request->include_count
-			? request->include_dirs[i]
-			: job->nvrtc->include_dirs[i - request->include_count];
+	for (size_t i = 0; i < own; i++) {
+		folders[i] = request->include_dirs[i];
 	}
-	struct diag_context context = {job_source_name(job), request->source, folders, count,
-		job->ptx, job->nvrtc->include_count > 0};
-	bool ok = diag_read(out, job->log ? job->log : "", &context);
+	for (size_t i = own; i < count - request->bundle_count; i++) {
+		folders[i] = job->nvrtc->include_dirs[i - own];
+	}
+	for (size_t i = 0; i < request->bundle_count; i++) {
+		folders[count - request->bundle_count + i] = request->bundle_dirs[i];
+	}
+	struct diag_context context = {
+		.name = job_source_name(job),
+		.source = request->source,
+		.include_dirs = folders,
+		.include_count = count,
+		.ptx = job->ptx,
+		.cuda_note = request->bundle_note,
+	};
+	bool ok = (job->code == 0 || cuda_parts_find_all(&context.cuda_parts, folders + own,
+			count - own))
+		&& diag_read(out, job->log ? job->log : "", &context);
 	mem_free(folders);
 	return ok;
 }

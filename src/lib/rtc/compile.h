@@ -100,6 +100,11 @@ struct rtc_request {
 	int fast_compile;                  /* 0 to 3: 0, min, mid, max */
 	int max_registers;                 /* 0: no limit */
 	const char *std;                   /* "c++20"; NULL: NVRTC's default */
+	const char *const *bundle_dirs;    /* folders of the CUDA headers that NVRTC carries, in the
+	                                    * cache: see cache/cuda_bundle.h */
+	size_t bundle_count;
+	const char *bundle_note;           /* why there are none, for people; NULL: nobody needs
+	                                    * them, or this NVRTC has none */
 	const char *pch_folder;            /* where precompiled headers are; NULL: use none.  It
 	                                    * follows from the rest, see pch_compile */
 };

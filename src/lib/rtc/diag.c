@@ -362,19 +362,34 @@ static void diag_render_block(struct str *out, const struct diag_block *block, c
 	diag_render_lines(out, block->after);
 }
 
-/* Errors about what we added, warnings that it was defined again, or not precompiled. */
-static bool diag_is_ours(const struct head *head)
+/* Whether a line is CCCL's `#pragma push_macro("restrict")`, or pop_macro, of a macro of the
+ * prelude.  NVRTC does not know these pragmas, and says so only where there is such a macro. */
+static bool diag_saves_our_macro(struct slice line)
 {
+	static const char macro[] = "_macro(\"";
+	const char *at = line.text ? memmem(line.text, line.len, macro, sizeof(macro) - 1) : NULL;
+	size_t left = at ? line.len - (size_t)(at - line.text) - (sizeof(macro) - 1) : 0;
+	const char *name = at ? at + sizeof(macro) - 1 : NULL;
+	const char *end = name ? memchr(name, '"', left) : NULL;
+	return end && headers_has_macro(name, (size_t)(end - name));
+}
+
+/* Errors about what we added, warnings that it was defined again, saved, or not precompiled. */
+static bool diag_is_ours(const struct diag_block *block)
+{
+	const struct head *head = &block->head;
 	bool of_pch = head->severity == SEVERITY_WARNING
 		      && (diag_slice_has(head->message, "precompiled header")
 		|| diag_slice_has(head->message, "PCH "));
 	bool of_name = head->file.len == strlen(NAME_FILE) && diag_slice_starts(head->file,
 		NAME_FILE);
 	return of_name || of_pch || (diag_slice_starts(head->number, "#47-D")
-			   && diag_slice_has(head->message, HEADERS_PRELUDE));
+			   && diag_slice_has(head->message, HEADERS_PRELUDE))
+		|| (diag_slice_starts(head->number, "#161-D")
+			&& diag_saves_our_macro(block->excerpt));
 }
 
-static const char *diag_find_hint(const struct diag_block *block, bool has_cuda)
+static const char *diag_find_hint(const struct diag_block *block, unsigned cuda_parts)
 {
 	const struct head *head = &block->head;
 	const struct slice *more = &block->more; /* the message goes on there */
@@ -387,7 +402,7 @@ static const char *diag_find_hint(const struct diag_block *block, bool has_cuda)
 		.line = block->excerpt.text,
 		.line_len = block->excerpt.len,
 		.caret = block->caret,
-		.has_cuda = has_cuda,
+		.cuda_parts = cuda_parts,
 	});
 }
 
@@ -401,7 +416,7 @@ static bool diag_take_error(struct diag *out, const struct diag_block *block,
 	}
 	out->message = diag_slice_copy(head->message);
 	out->excerpt = block->excerpt.text ? diag_slice_copy(block->excerpt) : NULL;
-	out->hint = diag_find_hint(block, context->has_cuda);
+	out->hint = diag_find_hint(block, context->cuda_parts);
 	if (head->line > 0) {
 		out->line = head->line;
 		out->column = block->excerpt.text ? (int)block->caret + 1 : 0;
@@ -428,6 +443,9 @@ static void diag_render_searched(struct str *out, const struct head *head,
 	const char *named = env_get("KUDZU_CUDA_INCLUDE");
 	if (named && named[0]) {
 		str_addf(out, "; KUDZU_CUDA_INCLUDE is '%s'", named);
+	}
+	if (context->cuda_note) {
+		str_addf(out, "; %s", context->cuda_note);
 	}
 	str_addc(out, '\n');
 }
@@ -500,7 +518,7 @@ bool diag_read(struct diag *out, const char *log, const struct diag_context *con
 			continue;
 		}
 		diag_read_block(&block, &log);
-		if (diag_is_ours(&block.head)) {
+		if (diag_is_ours(&block)) {
 			continue;
 		}
 		struct ptx_line ptx_line = {0};

@@ -11,7 +11,8 @@ struct diag_context {
 	const char *const *include_dirs; /* for a header that is not there */
 	size_t include_count;
 	const char *ptx;    /* that the assembler refused; may be NULL */
-	bool has_cuda;      /* CUDA's headers are in include_dirs */
+	unsigned cuda_parts; /* the parts of CUDA's headers that are in include_dirs, as bits */
+	const char *cuda_note; /* why CUDA's headers are not there, for people; may be NULL */
 };
 
 struct diag {

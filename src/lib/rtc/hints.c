@@ -10,6 +10,7 @@
 #include "lib/rtc/hints.h"
 
 #include "base/str.h"
+#include "lib/rtc/cuda_headers.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -92,8 +93,19 @@ static const char *hints_find_standard_header(const struct hint_error *error, co
 /* A header that CUDA's folders should have. */
 static const char *hints_find_cuda_header(const struct hint_error *error, const char *hint)
 {
-	return error->has_cuda ? "CUDA's headers were found, but not this file: check its name; it "
-		"may belong to another version of CUDA, or to a part that is not installed" : hint;
+	const char *quote = memchr(error->message, '"', error->message_len);
+	const char *name = quote ? quote + 1 : "";
+	size_t left = quote ? error->message_len - (size_t)(name - error->message) : 0;
+	const char *end = memchr(name, '"', left);
+	enum cuda_part part = cuda_part_of(name, end ? (size_t)(end - name) : left);
+	if (part == CUDA_PART_COUNT && (left < 2 || memcmp(name, "cu", 2) != 0)) {
+		return NULL;
+	}
+	if (part < CUDA_PART_COUNT && !(error->cuda_parts >> part & 1)) {
+		return cuda_parts[part].hint;
+	}
+	return error->cuda_parts ? "CUDA's headers were found, but not this file: check its name; "
+		"it may belong to another version of CUDA" : hint;
 }
 
 /* A word of CUDA that has a letter too many, too few or in the wrong case. */

@@ -14,7 +14,7 @@ struct hint_error {
 	const char *line;    /* of source */
 	size_t line_len;
 	size_t caret;        /* the byte of that line */
-	bool has_cuda;       /* CUDA's headers were found */
+	unsigned cuda_parts; /* the parts of CUDA's headers that were found, as bits */
 };
 
 /* Static text; NULL where there is nothing to say. */

@@ -134,6 +134,7 @@ static bool job_options_build(struct options *options, struct job *job)
 	job_options_add_all(options, "-I", request->include_dirs, request->include_count);
 	job_options_add_all(options, "-I", (const char *const *)job->nvrtc->include_dirs,
 		job->nvrtc->include_count);
+	job_options_add_all(options, "-I", request->bundle_dirs, request->bundle_count);
 	if (request->debug) {
 		job_options_add(options, "-G", "");
 	} else if (request->line_info) {

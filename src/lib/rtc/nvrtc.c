@@ -12,7 +12,9 @@
 #include "base/env.h"
 #include "base/exit_gate.h"
 #include "base/file.h"
+#include "lib/rtc/cuda_headers.h"
 #include "lib/rtc/find.h"
+#include "lib/rtc/thread.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -46,6 +48,8 @@ static const struct dl_row rows[] = {
 	ROW(SetPCHHeapSize, false),
 	ROW(GetNumSupportedArchs, false),
 	ROW(GetSupportedArchs, false),
+	ROW(InstallBundledHeaders, false),
+	ROW(GetBundledHeadersInfo, false),
 };
 #undef ROW
 
@@ -181,20 +185,9 @@ static bool nvrtc_add_include(struct nvrtc *nvrtc, const char *folder)
 /* A folder counts if something of CUDA is in it: /usr/include alone would do harm. */
 static bool nvrtc_add_cuda_include(struct nvrtc *nvrtc, const char *folder)
 {
-	static const char *const marks[] = {
-		"cuda_fp16.h", "cooperative_groups.h", "curand_kernel.h", "cuda/std/cstdint",
-		"cccl/cuda/std/cstdint",
-	};
-	bool ok = true;
-	bool marked = false;
-	for (size_t i = file_is_folder(folder) ? 0 : countof(marks);
-	     i < countof(marks) && ok && !marked; i++) {
-		char *path = file_join(folder, marks[i]);
-		ok = path;
-		marked = path && file_is_regular(path);
-		mem_free(path);
-	}
-	if (!ok || !marked) {
+	unsigned parts;
+	bool ok = cuda_parts_find(&parts, folder);
+	if (!ok || !parts) {
 		return ok;
 	}
 	char *cccl = file_join(folder, "cccl");
@@ -227,7 +220,8 @@ static bool nvrtc_find_includes_from(struct nvrtc *nvrtc, const char *library)
 {
 	static const char *const places[] = {
 		"../include", "../targets/" FIND_TARGET "/include", "../../cuda_runtime/include",
-		"../../cuda_cccl/include", "../../curand/include", "../../include",
+		"../../cuda_nvcc/include", "../../cuda_cccl/include", "../../curand/include",
+		"../../include",
 	};
 	char *folder = file_folder(library);
 	bool ok = folder;
@@ -318,6 +312,48 @@ static kz_status nvrtc_load(struct nvrtc **out, kz_error *err)
 	}
 	str_free(&find.log);
 	mem_free(candidate.real_path);
+	return st;
+}
+
+bool nvrtc_bundle(struct nvrtc_bundle *out, const struct nvrtc *nvrtc)
+{
+	*out = (struct nvrtc_bundle){.is_there = 0};
+	return nvrtc->InstallBundledHeaders && nvrtc->GetBundledHeadersInfo
+		&& nvrtc->GetBundledHeadersInfo(out, NULL) == 0 && out->is_there;
+}
+
+/* The arguments of InstallBundledHeaders, and what it answers. */
+struct nvrtc_install {
+	const struct nvrtc *nvrtc;
+	const char *folder;
+	nvrtcResult code;
+	char *why;
+};
+
+/* The text is one of NVRTC's for this thread. */
+static void *nvrtc_install_main(void *arg)
+{
+	struct nvrtc_install *install = arg;
+	const char *why = NULL;
+	install->code = install->nvrtc->InstallBundledHeaders(install->folder, 0, &why);
+	install->why = install->code && why ? mem_strdup(why) : NULL;
+	return NULL;
+}
+
+kz_status nvrtc_install_headers(const struct nvrtc *nvrtc, const char *folder, kz_error *err)
+{
+	struct nvrtc_install install = {nvrtc, folder, 0, NULL};
+	kz_status st = exit_gate_pass(err);
+	if (st) {
+		return st;
+	}
+	st = thread_run(nvrtc_install_main, &install, err);
+	exit_gate_leave();
+	if (!st && install.code) {
+		st = error_set(err, KZ_IO, "NVRTC cannot write its headers to '%s': %s", folder,
+			install.why ? install.why : "it gives no reason");
+	}
+	mem_free(install.why);
 	return st;
 }
 

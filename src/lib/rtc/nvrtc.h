@@ -12,6 +12,14 @@
 typedef int nvrtcResult;
 typedef struct _nvrtcProgram *nvrtcProgram;
 
+/* What nvrtcGetBundledHeadersInfo tells of the CUDA headers that NVRTC carries, from 13.3 on. */
+struct nvrtc_bundle {
+	int is_there;
+	size_t packed_size, size; /* bytes */
+	int major, minor;         /* of CUDA */
+	unsigned file_count;
+};
+
 struct nvrtc {
 	nvrtcResult (*Version)(int *major, int *minor);
 	nvrtcResult (*CreateProgram)(nvrtcProgram *program, const char *source, const char *name,
@@ -37,6 +45,8 @@ struct nvrtc {
 	nvrtcResult (*SetPCHHeapSize)(size_t size); /* these four, or none */
 	nvrtcResult (*GetNumSupportedArchs)(int *count);
 	nvrtcResult (*GetSupportedArchs)(int *archs);
+	nvrtcResult (*InstallBundledHeaders)(const char *folder, unsigned flags, const char **why);
+	nvrtcResult (*GetBundledHeadersInfo)(struct nvrtc_bundle *info, const char **why);
 
 	int major;
 	int minor;
@@ -57,6 +67,12 @@ kz_status nvrtc_open(const struct nvrtc **out, kz_error *err);
 
 /* What nvrtc_open has loaded, NULL before. */
 const struct nvrtc *nvrtc_loaded(void);
+
+/* Whether it carries CUDA's headers, and which. */
+bool nvrtc_bundle(struct nvrtc_bundle *out, const struct nvrtc *nvrtc);
+/* Write them to a folder and its subfolder "cccl".  KZ_IO with NVRTC's reason: there may be files
+ * then. */
+kz_status nvrtc_install_headers(const struct nvrtc *nvrtc, const char *folder, kz_error *err);
 
 /*
  * Look where nvrtc_open would, but load nothing, which would take some milliseconds: the path and

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "lib/rtc/nvrtc.h"
 #include "support/store_folder.h"
 #include "support/support.h"
 #include "support/suite.h"
@@ -172,6 +173,35 @@ START_TEST(include_folders_that_are_none_are_a_problem)
 		ck_assert_int_eq(headers->verdict, KZ_VERDICT_PROBLEM);
 		ck_assert_str_eq(headers->text,
 			"KUDZU_CUDA_INCLUDE is '/nowhere': expected folders");
+	}
+	kz_diagnosis_release(diagnosis);
+}
+END_TEST
+
+/* Each part of CUDA's headers that is missing has its package; and where NVRTC carries them they
+ * are not missing. */
+START_TEST(parts_of_the_headers_that_are_missing_are_named)
+{
+	struct nvrtc *nvrtc;
+	struct nvrtc_bundle info;
+	if (nvrtc_open((const struct nvrtc **)&nvrtc, &err)) {
+		return;
+	}
+	nvrtc->include_count = 0;
+	support_stub("");
+	unsetenv("KUDZU_CACHE");
+	setenv("KUDZU_CACHE_DIR", "/tmp/kudzu-no-such-folder", 1);
+	diagnose(true, false, NULL);
+	const kz_finding *curand = find("headers", "curand_kernel.h");
+	ck_assert_int_eq(curand->verdict, KZ_VERDICT_NOTE);
+	ck_assert_ptr_nonnull(strstr(curand->fix, "install nvidia-curand"));
+	if (nvrtc_bundle(&info, nvrtc)) {
+		ck_assert_int_eq(find("headers", "from NVRTC: the first kernel that includes one "
+			"puts them into /tmp/kudzu-no-such-folder/headers/")->verdict,
+			KZ_VERDICT_OK);
+	} else {
+		ck_assert_ptr_nonnull(strstr(find("headers", "nv/target are missing")->fix,
+			"install nvidia-cuda-cccl"));
 	}
 	kz_diagnosis_release(diagnosis);
 }
@@ -358,6 +388,7 @@ SUITE(diagnose)
 		a_driver_without_its_code_generator_is_a_problem,
 		a_machine_with_nothing_is_diagnosed_too,
 		include_folders_that_are_none_are_a_problem,
+		parts_of_the_headers_that_are_missing_are_named,
 		what_is_missing_but_not_needed_is_a_note,
 		a_device_that_does_not_open_is_a_problem_with_its_reason,
 		a_chosen_device_is_named_with_the_variable,

@@ -108,6 +108,13 @@ static const struct {
 		"k.cu:2:9: warning: incompatible redefinition of macro \"N\" (declared at line 1) "
 		"[#47-D]\n  #define N 3\n          ^\n",
 		"", NULL},
+	{"t.h(1): warning #161-D: unrecognized #pragma\n  #  pragma push_macro(\"restrict\")\n"
+	 "            ^\n\n"
+	 "t.h(2): warning #161-D: unrecognized #pragma\n  #  pragma pop_macro(\"theirs\")\n"
+	 "            ^\n",
+		"t.h:2:11: warning: unrecognized #pragma [#161-D]\n"
+		"  #  pragma pop_macro(\"theirs\")\n            ^\n",
+		"", NULL},
 	/* What is not understood is passed on. */
 	{"something new\n\nk.cu(x): error without colon\nError limit reached.",
 		"something new\nk.cu(x): error without colon\nError limit reached.\n", "", NULL},

@@ -3,6 +3,7 @@
 #include "base/common.h"
 
 #include "lib/rtc/compile.h"
+#include "lib/rtc/cuda_headers.h"
 #include "lib/rtc/hints.h"
 #include "lib/rtc/nvrtc.h"
 #include "support/compile_test.h"
@@ -191,6 +192,43 @@ START_TEST(a_file_that_the_headers_of_cuda_lack_gets_a_hint)
 }
 END_TEST
 
+/* A header of each part of CUDA's headers, and the package of the part. */
+static const char *const packages[][2] = {
+	{"cuda_fp16.h", "nvidia-cuda-runtime "}, {"cooperative_groups.h", "nvidia-cuda-runtime "},
+	{"cooperative_groups/reduce.h", "nvidia-cuda-runtime "}, {"mma.h", "nvidia-cuda-runtime "},
+	{"math_constants.h", "nvidia-cuda-runtime "}, {"crt/mma.h", "nvidia-cuda-crt "},
+	{"nv/target", "nvidia-cuda-cccl "}, {"cuda/std/tuple", "nvidia-cuda-cccl "},
+	{"cub/block/block_reduce.cuh", "nvidia-cuda-cccl "}, {"curand_kernel.h", "nvidia-curand "},
+	{"cuda_runtime.h", "leave it out"}, {"cuda_runtime_api.h", "leave it out"},
+};
+
+START_TEST(a_header_of_cuda_that_is_missing_gets_its_package)
+{
+	char source[100];
+	struct nvrtc *nvrtc;
+	ck_assert_int_eq(nvrtc_open((const struct nvrtc **)&nvrtc, &err), KZ_OK);
+	nvrtc->include_count = 0;
+	snprintf(source, sizeof(source), "#include <%s>\n", packages[_i][0]);
+	expect_hint(source, NULL, packages[_i][1]);
+}
+END_TEST
+
+/* The parts that are there are not asked for. */
+START_TEST(only_the_missing_part_is_named)
+{
+	static const char message[] = "cannot open source file \"nv/target\" (no directories in "
+		"search list)";
+	struct hint_error error = {
+		.message = message,
+		.message_len = strlen(message),
+		.cuda_parts = 1 << CUDA_PART_RUNTIME,
+	};
+	ck_assert_ptr_nonnull(strstr(hints_find(&error), "nvidia-cuda-cccl"));
+	error.cuda_parts = 1 << CUDA_PART_CCCL;
+	ck_assert_ptr_nonnull(strstr(hints_find(&error), "but not this file"));
+}
+END_TEST
+
 START_TEST(headers_for_the_host_get_a_hint)
 {
 	const struct nvrtc *nvrtc;
@@ -290,7 +328,10 @@ SUITE(hints)
 	tcase_add_loop_test(tc, functions_of_the_host_in_an_include_folder_get_a_hint, 0,
 		(int)countof(host_functions));
 	tcase_add_loop_test(tc, another_error_gets_none, 0, (int)countof(others));
+	tcase_add_loop_test(tc, a_header_of_cuda_that_is_missing_gets_its_package, 0,
+		(int)countof(packages));
 	tcase_add_tests(tc, 1, a_file_that_the_headers_of_cuda_lack_gets_a_hint,
+		only_the_missing_part_is_named,
 		texts_of_other_versions_get_a_hint, a_caret_behind_its_line_does_no_harm);
 	return suite;
 }
