@@ -31,21 +31,11 @@ static const char vecadd_source[] =
 /* Compile the file at `path`, or `source` where that is NULL. */
 static void compile(kz_module **out, kz_device *dev, const char *source, const char *path)
 {
-	char text[4096];
 	if (path) {
-		FILE *file = fopen(path, "r");
-		size_t size = file ? fread(text, 1, sizeof(text), file) : sizeof(text);
-		if (file) {
-			fclose(file);
-		}
-		if (size == sizeof(text)) {
-			fprintf(stderr, "%s: cannot be read, or is too long\n", path);
-			exit(1);
-		}
-		text[size] = '\0';
-		source = text;
+		CHECK(kz_module_compile_file(out, dev, path, NULL, &err));
+	} else {
+		CHECK(kz_module_compile(out, dev, source, NULL, &err));
 	}
-	CHECK(kz_module_compile(out, dev, source, KZ_WITH(kz_compile_options, .name = path), &err));
 }
 
 /* Compare with 2a + b by hand; a float carries seven digits of it. */

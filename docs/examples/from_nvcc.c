@@ -34,7 +34,7 @@ static kz_status run_saxpy(kz_device *dev, kz_error *err)
 	    || (st = kz_buffer_create(&y, dev, sizeof(hy), err))
 	    || (st = kz_copy_htod(x, 0, hx, sizeof(hx), err))
 	    || (st = kz_copy_htod(y, 0, hy, sizeof(hy), err))
-	    || (st = kz_launch(saxpy, kz_dim((COUNT + 255) / 256, 1, 1), kz_dim(256, 1, 1), NULL,
+	    || (st = kz_launch(saxpy, KZ_DIM((COUNT + 255) / 256), KZ_DIM(256), NULL,
 			err, KZ_ARGS(COUNT, 2.0f, x, y)))
 	    || (st = kz_copy_dtoh(hy, sizeof(hy), y, 0, err))) {
 		/* err says what failed and where; the caller prints it */
@@ -77,9 +77,8 @@ static kz_status run_lens(kz_device *dev, kz_error *err)
 	kz_array *a = NULL;
 	kz_module *mod = NULL;
 	kz_kernel *look = NULL, *look_through = NULL;
-	const kz_dim3 one = kz_dim(1, 1, 1), block = kz_dim(4, 1, 1);
 	kz_status st;
-	if ((st = kz_array_from(&a, dev, KZ_F32, KZ_SHAPE(4), host, sizeof(host), err))
+	if ((st = kz_array_from(&a, dev, KZ_FROM(host), err))
 	    || (st = kz_module_compile(&mod, dev, lens_source, NULL, err))
 	    || (st = kz_module_kernel(&look, mod, "look", err))
 	    || (st = kz_module_kernel(&look_through, mod, "look_through", err))) {
@@ -88,8 +87,9 @@ static kz_status run_lens(kz_device *dev, kz_error *err)
 	/* part: lens */
 	struct lens table[2] = {{2, 0, 0}, {1, 1, 1}}, half = {0.5f, 0, 0};
 	if ((st = kz_module_set_global(mod, "table", table, sizeof(table), err))
-	    || (st = kz_launch(look, one, block, NULL, err, KZ_ARGS(a, 1)))
-	    || (st = kz_launch(look_through, one, block, NULL, err, KZ_ARGS(a, KZ_VALUE(half))))) {
+	    || (st = kz_launch(look, KZ_DIM(1), KZ_DIM(4), NULL, err, KZ_ARGS(a, 1)))
+	    || (st = kz_launch(look_through, KZ_DIM(1), KZ_DIM(4), NULL, err,
+			KZ_ARGS(a, KZ_VALUE(half))))) {
 		/* ... */
 	}
 	/* part: end */
@@ -131,14 +131,12 @@ static kz_status lane_queue(struct lane *lane, kz_kernel *saxpy, int count, kz_e
 {
 	const int64_t size = count * (int64_t)sizeof(float);
 	float *x = kz_pinned_pointer(lane->host), *y = x + count;
-	kz_launch_options options = KZ_LAUNCH_OPTIONS_INIT;
-	options.stream = lane->stream;
 	kz_status st;
 	(void)((st = kz_event_record(lane->begin, lane->stream, err))
 	    || (st = kz_copy_htod_async(lane->x, 0, x, size, lane->stream, err))
 	    || (st = kz_copy_htod_async(lane->y, 0, y, size, lane->stream, err))
-	    || (st = kz_launch_1d(saxpy, count, &options, err,
-			KZ_ARGS(count, 2.0f, lane->x, lane->y)))
+	    || (st = kz_launch_1d(saxpy, count, KZ_WITH(kz_launch_options,
+			.stream = lane->stream), err, KZ_ARGS(count, 2.0f, lane->x, lane->y)))
 	    || (st = kz_copy_dtoh_async(y, size, lane->y, 0, lane->stream, err))
 	    || (st = kz_event_record(lane->end, lane->stream, err)));
 	return st;
@@ -202,9 +200,8 @@ static kz_status read_side_by_side(kz_kernel *total, kz_buffer *shared, kz_buffe
 {
 	kz_status st = kz_stream_synchronize(kz_device_stream(kz_buffer_device(shared)), err);
 	for (int i = 0; i < 2 && !st; i++) {
-		kz_launch_options options = KZ_LAUNCH_OPTIONS_INIT;
-		options.stream = streams[i];
-		st = kz_launch(total, kz_dim(1, 1, 1), kz_dim(1, 1, 1), &options, err,
+		st = kz_launch(total, KZ_DIM(1), KZ_DIM(1),
+			KZ_WITH(kz_launch_options, .stream = streams[i]), err,
 			KZ_ARGS(KZ_DEVPTR(kz_buffer_address(shared)), results[i], count));
 	}
 	for (int i = 0; i < 2 && !st; i++) {

@@ -103,9 +103,8 @@ static kz_status run_shared(kz_device *dev, kz_module *mod, kz_error *err)
 		goto out;
 	}
 	/* part: shared */
-	kz_launch_options options = KZ_LAUNCH_OPTIONS_INIT;
-	options.shared_size = THREADS * sizeof(float);
-	st = kz_launch(sum_blocks, kz_dim(BLOCKS, 1, 1), kz_dim(THREADS, 1, 1), &options, err,
+	st = kz_launch(sum_blocks, KZ_DIM(BLOCKS), KZ_DIM(THREADS),
+		KZ_WITH(kz_launch_options, .shared_size = THREADS * sizeof(float)), err,
 		KZ_ARGS(a, sums));
 	/* part: end */
 	st = st ? st : kz_array_get(sums, host, sizeof(host), err);
@@ -125,7 +124,7 @@ static kz_status run_template(kz_module *mod, kz_error *err)
 	kz_kernel *cube = NULL;
 	kz_status st = kz_module_kernel(&cube, mod, "power<double, 3>", err);
 	if (!st) {
-		st = kz_launch(cube, kz_dim(1, 1, 1), kz_dim(3, 1, 1), NULL, err,
+		st = kz_launch(cube, KZ_DIM(1), KZ_DIM(3), NULL, err,
 			KZ_ARGS(KZ_INOUT(x, sizeof(x))));
 	}
 	/* part: end */
@@ -162,7 +161,7 @@ static kz_status run_print(kz_module *mod, kz_error *err)
 	kz_kernel *report = NULL;
 	kz_status st = find(&report, mod, "report", err);
 	fflush(stdout);   /* what the kernel prints comes after it */
-	return st ? st : kz_launch(report, kz_dim(1, 1, 1), kz_dim(3, 1, 1), NULL, err,
+	return st ? st : kz_launch(report, KZ_DIM(1), KZ_DIM(3), NULL, err,
 		KZ_ARGS(KZ_IN(a, sizeof(a)), 3));
 }
 
@@ -174,7 +173,7 @@ static kz_status run_random(kz_device *dev, kz_error *err)
 	kz_status st;
 	(void)((st = kz_module_compile(&mod, dev, random_source, NULL, err))
 	    || (st = find(&roll, mod, "roll", err))
-	    || (st = kz_launch(roll, kz_dim(16, 1, 1), kz_dim(64, 1, 1), NULL, err,
+	    || (st = kz_launch(roll, KZ_DIM(16), KZ_DIM(64), NULL, err,
 			KZ_ARGS(KZ_OUT(faces, sizeof(faces)), 7u))));
 	for (int i = 0; i < 1024 && !st; i++) {
 		counts[faces[i] >= 1 && faces[i] <= 6 ? faces[i] : 0]++;
@@ -203,9 +202,8 @@ static kz_status run_grid(kz_device *dev, kz_error *err)
 		goto out;
 	}
 	/* part: grid */
-	kz_launch_options options = KZ_LAUNCH_OPTIONS_INIT;
-	options.cooperative = 1;
-	st = kz_launch(smooth, kz_dim(BLOCKS, 1, 1), kz_dim(THREADS, 1, 1), &options, err,
+	st = kz_launch(smooth, KZ_DIM(BLOCKS), KZ_DIM(THREADS),
+		KZ_WITH(kz_launch_options, .cooperative = 1), err,
 		KZ_ARGS(KZ_INOUT(a, sizeof(a)), KZ_OUT(b, sizeof(b)), 3));
 	/* part: end */
 	if (!st && !(a[0] == 7 && a[1] == 6 && a[COUNT - 1] == 6)) {
@@ -223,10 +221,9 @@ int main(void)
 	kz_module *mod = NULL;
 	int failed = kz_device_open(&dev, NULL, &err) != KZ_OK;
 	/* part: compile */
-	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
-	options.name = "kernels.cu";
-	options.instances = (const char *const[]){"power<float, 2>", "power<double, 3>", NULL};
-	failed = failed || kz_module_compile(&mod, dev, source, &options, &err);
+	const char *const instances[] = {"power<float, 2>", "power<double, 3>", NULL};
+	failed = failed || kz_module_compile(&mod, dev, source, KZ_WITH(kz_compile_options,
+		.name = "kernels.cu", .instances = instances), &err);
 	/* part: end */
 	failed = failed || run_shared(dev, mod, &err) || run_template(mod, &err)
 		|| run_atomics(mod, &err) || run_print(mod, &err) || run_random(dev, &err)

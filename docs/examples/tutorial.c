@@ -32,19 +32,18 @@ static const char source[] =
 static kz_status arrays(kz_device *dev, kz_error *err)
 {
 	/* part: arrays */
-	float a[16], doubled[16];
+	float a[4][4], doubled[4][4];
 	for (int i = 0; i < 16; i++) {
-		a[i] = (float)i;
+		a[i / 4][i % 4] = (float)i;
 	}
 	kz_array *a_gpu = NULL, *twice = NULL;
-	if (kz_array_from(&a_gpu, dev, KZ_F32, KZ_SHAPE(4, 4), a, sizeof(a), err)
+	if (kz_array_from(&a_gpu, dev, KZ_FROM(a), err)
 	    || kz_multiply(&twice, 2, a_gpu, err)
 	    || kz_array_get(twice, doubled, sizeof(doubled), err)
 	    || kz_array_print(twice, stdout, err)) {
 		/* err says what went wrong; the caller prints it */
 	}
-	kz_array_release(a_gpu);
-	kz_array_release(twice);
+	kz_release_all(a_gpu, twice);
 	/* part: end */
 	return kz_error_status(err);
 }
@@ -103,18 +102,14 @@ static kz_status devices(kz_error *err)
 	kz_array *t = NULL, *moved = NULL, *back = NULL;
 	if (kz_try_gpu(&dev, 0, err)               /* cuda:0, or else the CPU */
 	    || kz_device_open(&cpu, "cpu", err)
-	    || kz_array_from(&t, cpu, KZ_I64, KZ_SHAPE(3), numbers, sizeof(numbers), err)
+	    || kz_array_from(&t, cpu, KZ_FROM(numbers), err)
 	    || kz_array_to(&moved, t, dev, err)
 	    || kz_array_to(&back, moved, cpu, err)
 	    || kz_array_print(back, stdout, err)) {
 		/* ... */
 	}
 	/* part: end */
-	kz_array_release(t);
-	kz_array_release(moved);
-	kz_array_release(back);
-	kz_device_close(dev);
-	kz_device_close(cpu);
+	kz_release_all(t, moved, back, dev, cpu);
 	return kz_error_status(err);
 }
 
@@ -122,21 +117,18 @@ static kz_status integrate(kz_device *dev, kz_error *err)
 {
 	double integral = 0;
 	/* part: integrate */
-	kz_array *x = NULL, *y = NULL, *sum = NULL;
+	kz_array *x = NULL, *y = NULL;
 	double dx = 0.001;
-	if (kz_array_arange(&x, dev, KZ_F64, KZ_ARG(0), KZ_ARG(3.14159), KZ_ARG(dx), err)
+	if (kz_arange(&x, dev, KZ_F64, 0, 3.14159, dx, err)
 	    || kz_eval(&y, "sin(x**2 + cos(x))", NULL, err, KZ_VARS(x))
-	    || kz_sum(&sum, y, KZ_ALL_AXES, err)
-	    || kz_array_get(sum, &integral, sizeof(integral), err)) {
+	    || kz_sum_get(&integral, y, err)) {
 		/* ... */
 	}
 	/* part: end */
 	if (!kz_error_status(err)) {
 		printf("%.3f\n", integral * dx);
 	}
-	kz_array_release(x);
-	kz_array_release(y);
-	kz_array_release(sum);
+	kz_release_all(x, y);
 	return kz_error_status(err);
 }
 
