@@ -4,7 +4,8 @@
 
 _kudzu_words() {
 	case $1 in
-	'') echo 'cache compile cpu doctor dump help info new run --help --version' ;;
+	'') echo 'bench cache compile cpu doctor dump help info new run --help --version' ;;
+	bench) echo '-k --kernel --size --grid --block --try --repeat --bytes --shared --json --device -I -D -a --arch --std --help' ;;
 	cache) echo 'list stats clear why --help' ;;
 	'cache why') echo '-I -D -a --arch --std --name --help' ;;
 	'cache '*) ;;
@@ -13,7 +14,7 @@ _kudzu_words() {
 	doctor) echo '--json --help' ;;
 	dump) echo '--stage -k --kernel -I -D -a --arch --std --help' ;;
 	info) echo 'cpu cuda cuda:0 cuda:1 --help' ;;
-	help) echo 'cache compile cpu doctor dump help info new run' ;;
+	help) echo 'bench cache compile cpu doctor dump help info new run' ;;
 	run) echo '-k --kernel --grid --block --shared --out --time --watch --device --check -I -D -a --arch --std --help' ;;
 	*) echo '--help' ;;
 	esac
@@ -38,7 +39,7 @@ _kudzu_values() {
 	--std) echo 'c++11 c++14 c++17 c++20' ;;
 	-a | --arch) echo 'sm_75 sm_80 sm_86 sm_89 sm_90 sm_100 sm_120 compute_75 compute_90 lto_75 lto_90' ;;
 	-k | --kernel) _kudzu_kernels "${COMP_WORDS[@]:2}" ;;
-	-D | -j | --jobs | --grid | --block | --shared | --time | --name) ;; # up to the user
+	-D | -j | --jobs | --grid | --block | --shared | --time | --name | --size | --try | --repeat | --bytes) ;; # up to the user
 	*) return 1 ;;
 	esac
 }
@@ -63,7 +64,7 @@ _kudzu() {
 	else
 		mapfile -t COMPREPLY < <(compgen -W "$(_kudzu_words "$command")" -- "$word")
 		case $command in
-		'cache why' | compile | dump | run)
+		'cache why' | bench | compile | dump | run)
 			[ "${word:0:1}" = - ] || mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY \
 				< <(compgen -f -- "$word")
 			;;

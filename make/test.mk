@@ -218,6 +218,7 @@ check-features: $(BUILD)/check_cpu $(corpus-ptx) ## what code for older processo
 check-cli: all $(BUILD)/libcuda-stub.so $(BUILD)/tests/nvml/libnvidia-ml.so.1
 	$(call step,check-cli compile,$(nvrtc) $(patience) tests/cli/check_compile $(BUILD))
 	$(if $(filter tsan,$(MODE)),,$(call step,check-cli run,$(nvrtc) $(patience) tests/cli/check_run $(BUILD)))
+	$(if $(filter tsan,$(MODE)),,$(call step,check-cli bench,$(nvrtc) $(patience) tests/cli/check_bench $(BUILD)))
 	$(if $(plain),$(call step,check-cli trace,$(nvrtc) $(patience) sh -c \
 		'command -v python3 >/dev/null || { echo "check-cli trace: no python3 here"; exit 0; }; \
 		exec tests/lib/core/check_trace $(BUILD)'))

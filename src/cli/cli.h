@@ -16,6 +16,7 @@ enum cli_exit {
 /* Run a command; argv[0] is its name. */
 typedef int cli_command(int argc, char **argv);
 
+cli_command bench_main;
 cli_command cache_main;
 cli_command compile_main;
 cli_command cpu_main;

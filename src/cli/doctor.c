@@ -72,31 +72,10 @@ static void doctor_print_findings(const kz_diagnosis *diagnosis)
 	printf("  kernels can%s run here\n", usable ? "" : "not");
 }
 
-/* A string of JSON; null for NULL.  What is not ASCII is UTF-8 already. */
-static void doctor_print_string(const char *text)
-{
-	if (!text) {
-		fputs("null", stdout);
-		return;
-	}
-	putchar('"');
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
-		if (c == '"' || c == '\\') {
-			printf("\\%c", c);
-		} else if (c < 0x20) {
-			printf("\\u%04x", c);
-		} else {
-			putchar(c);
-		}
-	}
-	putchar('"');
-}
-
 static void doctor_print_member(const char *name, const char *text, const char *end)
 {
 	printf("      \"%s\": ", name);
-	doctor_print_string(text);
+	report_json_string(text);
 	printf("%s\n", end);
 }
 
@@ -108,7 +87,7 @@ static void doctor_print_json(const kz_diagnosis *diagnosis)
 	};
 	int64_t count = kz_diagnosis_count(diagnosis);
 	printf("{\n  \"version\": ");
-	doctor_print_string(kz_version_string());
+	report_json_string(kz_version_string());
 	printf(",\n  \"usable\": %s,\n  \"findings\": [\n",
 		kz_diagnosis_usable(diagnosis) ? "true" : "false");
 	for (int64_t i = 0; i < count; i++) {

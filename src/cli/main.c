@@ -26,6 +26,34 @@ static const struct command {
 	const char *summary;
 	const char *details;
 } commands[] = {
+{"bench", bench_main, INT_MAX, "bench [OPTION...] FILE [ARG...]",
+	"time a kernel over block sizes and macros",
+	"Compiles FILE, and launches one of its kernels many times with each of several blocks.\n"
+	"Prints the median time of a launch, the quartiles, the fastest, and the speed as a share\n"
+	"of what copies reach on this device in the same run.  The best configuration is first.\n"
+	"Arguments are those of `kudzu run`.\n"
+	"\n"
+	"  -k, --kernel NAME             the kernel; 'f<float, 4>' makes an instance of a "
+	"template\n"
+	"  --size X[,Y[,Z]]              elements, by default those of the largest array; the "
+	"grid\n"
+	"                                has a thread for each\n"
+	"  --grid X[,Y[,Z]]              blocks, whatever the block is\n"
+	"  --block X[,Y[,Z]]             a block to try, as often as you like; else 32 to 1024,\n"
+	"                                or 8,8 to 32,32 for a source with threadIdx.y\n"
+	"  --try MACRO=TEXT[,TEXT...]    texts of a macro to try\n"
+	"  --repeat N                    launches that are timed, by default 20\n"
+	"  --bytes N                     bytes that a launch reads and writes; else the size of "
+	"the\n"
+	"                                arrays\n"
+	"  --shared N                    bytes of dynamic shared memory\n"
+	"  --json                        print JSON\n"
+	"  --device NAME                 cpu, cuda, cuda:1; else the default\n"
+	"  -I FOLDER, -D MACRO[=TEXT], -a, --arch ARCH, --std STD\n"
+	"                                as for `kudzu compile`\n"
+	"\n"
+	"The exit status is 0; 1 if the file does not compile or no configuration works; 2 for a\n"
+	"usage error, as for `kudzu run`.\n"},
 {"cache", cache_main, INT_MAX, "cache list|stats|clear|why FILE",
 	"inspect the cache of compiled kernels",
 	"list: print each entry of the cache on disk: kind, bytes, last use, architecture, name.\n"

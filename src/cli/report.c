@@ -165,3 +165,23 @@ kz_status report_no_memory(kz_error *err)
 	}
 	return KZ_NO_MEMORY;
 }
+
+void report_json_string(const char *text)
+{
+	if (!text) {
+		fputs("null", stdout);
+		return;
+	}
+	putchar('"');
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text;
+		if (c == '"' || c == '\\') {
+			printf("\\%c", c);
+		} else if (c < 0x20) {
+			printf("\\u%04x", c);
+		} else {
+			putchar(c);
+		}
+	}
+	putchar('"');
+}

@@ -22,6 +22,9 @@ char *report_colour(const char *text, bool colour);
 void report_place(const char *command, const char *message, const char *text, size_t offset,
 	size_t length);
 
+/* Print a string of JSON on standard output; null for NULL.  What is not ASCII is UTF-8 already. */
+void report_json_string(const char *text);
+
 /* What an error means for the exit status: CLI_USAGE if other words on the command line would do
  * better, else CLI_FAILED. */
 int report_status(const kz_error *err);

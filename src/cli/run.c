@@ -13,8 +13,6 @@
 #include "cli/report.h"
 #include "cli/words.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,46 +25,6 @@ static char name[] = "kudzu run"; /* getopt's messages begin with it */
 #define MAX_LAUNCHES 10000000
 
 /* The command line */
-
-static bool run_read_count(int64_t *out, int64_t least, int64_t most, const char *option,
-	const char *text, const char *expected)
-{
-	char *end = NULL;
-	errno = 0;
-	long long value = isdigit((unsigned char)*text) ? strtoll(text, &end, 10) : -1;
-	if (errno || value < least || value > most || *end) {
-		fprintf(stderr, "%s: --%s: expected %s, got '%s'\n", name, option, expected, text);
-		return false;
-	}
-	*out = value;
-	return true;
-}
-
-/* "8,8" */
-static bool run_read_dim(kz_dim3 *out, const char *option, const char *text)
-{
-	int64_t *const extents[] = {&out->x, &out->y, &out->z};
-	char message[96];
-	char *end = NULL;
-	const char *at = text;
-	*out = kz_dim(1, 1, 1);
-	for (size_t i = 0; i < 3; i++) {
-		errno = 0;
-		*extents[i] = isdigit((unsigned char)*at) ? strtoll(at, &end, 10) : -1;
-		if (errno || *extents[i] < 0 || (*end && (*end != ',' || i == 2))) {
-			break;
-		}
-		if (!*end) {
-			return true;
-		}
-		at = end + 1;
-	}
-	size_t length = strcspn(at, ",");
-	snprintf(message, sizeof(message), "--%s: expected one to three numbers, as in 8 or 16,16",
-		option);
-	report_place("run", message, text, (size_t)(at - text), length);
-	return false;
-}
 
 static bool run_read_out(struct run *run, const char *text)
 {
@@ -122,26 +80,6 @@ static bool run_read_option(struct run *run, int option, char *value)
 	}
 }
 
-static bool run_read_arguments(struct run *run)
-{
-	if (run->count > RUN_MAX) {
-		fprintf(stderr, "%s: %zu arguments, and a kernel takes at most %d\n", name,
-			run->count, RUN_MAX);
-		return false;
-	}
-	for (size_t i = 0; i < run->count; i++) {
-		struct argument_fault fault;
-		if (!argument_parse(&run->arguments[i], run->words[i], &fault)) {
-			char message[256];
-			snprintf(message, sizeof(message), "argument %zu: %s", i + 1,
-				fault.message);
-			report_place("run", message, run->words[i], fault.offset, fault.length);
-			return false;
-		}
-	}
-	return true;
-}
-
 static bool run_read_words(struct run *run, int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -180,24 +118,6 @@ static bool run_read_words(struct run *run, int argc, char **argv)
 }
 
 /* One run */
-
-/* Print an error; one about an argument with the word that it comes from. */
-static int run_fail(const struct run *run, kz_error *err)
-{
-	size_t index = 0;
-	if (err->status == KZ_ARGUMENT && sscanf(err->message, "argument %zu of", &index) == 1
-	    && index >= 1 && index <= run->count) {
-		const char *word = run->words[index - 1];
-		report_place("run", err->message, word, 0, strlen(word));
-	} else if (report_status(err) == CLI_USAGE) {
-		fprintf(stderr, "%s: %s\n", name, err->message);
-	} else {
-		report_error(err);
-	}
-	int status = report_status(err);
-	kz_error_clear(err);
-	return status;
-}
 
 /* Print an access that --check has found; false for any other failure. */
 static bool run_fail_access(const struct run *run, const struct run_values *values,
@@ -319,39 +239,12 @@ static bool run_takes_nothing(kz_kernel *kernel)
 	return parameters.known && parameters.count == 0;
 }
 
-/* The library gives a hint if the name is a template's; that hint is about the library's
- * options. */
-static int run_fail_kernel(const struct run *run, kz_error *err)
-{
-	if (err->status != KZ_NOT_FOUND || !err->hint || !run->kernel) {
-		return run_fail(run, err);
-	}
-	fprintf(stderr, "%s: '%s' is a template: choose an instance by --kernel '%s<float>'\n",
-		name, run->kernel, run->kernel);
-	kz_error_clear(err);
-	return CLI_USAGE;
-}
-
 static int run_module(struct run *run, kz_device *dev, kz_module *mod, const struct source *source)
 {
-	int64_t count = kz_module_kernel_count(mod);
-	kz_error err = KZ_ERROR_INIT;
 	kz_kernel *kernel = NULL;
-	if (count == 0 && !run->kernel) {
-		fprintf(stderr, "%s: there is no kernel in '%s'%s\n", name, run->file,
-			source->is_image ? "" : strstr(source->data, "template")
-			? "; an instance of a template is chosen by --kernel 'f<float>'"
-			: "; a kernel begins with __global__");
-		return CLI_USAGE;
-	}
-	if (!run->kernel && count > 1 && !run_is_question(run)) {
-		fprintf(stderr, "%s: there are %" PRId64 " kernels in '%s': choose one by "
-			"--kernel\n", name, count, run->file);
-		return CLI_USAGE;
-	}
-	if ((run->kernel || count == 1) && kz_module_kernel(&kernel, mod,
-			run->kernel ? run->kernel : kz_module_kernel_name(mod, 0), &err)) {
-		return run_fail_kernel(run, &err);
+	int status = run_find_kernel(&kernel, run, mod, source, !run_is_question(run));
+	if (status != CLI_OK) {
+		return status;
 	}
 	if (run_is_question(run) && !(kernel && run_takes_nothing(kernel))) {
 		run_list(run, mod, source);
@@ -451,6 +344,7 @@ int run_main(int argc, char **argv)
 {
 	struct run *run = calloc(1, sizeof(*run));
 	int status = CLI_FAILED;
+	run_command = "run";
 	if (!run || !source_options_init(&run->source, argc)) {
 		fprintf(stderr, "%s: out of memory\n", name);
 	} else if (!run_read_words(run, argc, argv)) {

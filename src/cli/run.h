@@ -2,7 +2,7 @@
 #ifndef CLI_RUN_H
 #define CLI_RUN_H
 
-/* What the files of `kudzu run` share. */
+/* What the files of `kudzu run` share, some of it with `kudzu bench`. */
 #include "cli/argument.h"
 #include "cli/parameters.h"
 #include "cli/source.h"
@@ -54,6 +54,21 @@ int64_t run_values_count(const struct run_values *values);
 kz_status run_launch(const struct run *run, kz_kernel *kernel, const struct run_values *values,
 	kz_error *err);
 
+/* "run" or "bench": what messages begin with. */
+extern const char *run_command;
+/* A number, the extents "8,8", and the arguments of the kernel, from words; false after a
+ * message. */
+bool run_read_count(int64_t *out, int64_t least, int64_t most, const char *option,
+	const char *text, const char *expected);
+bool run_read_dim(kz_dim3 *out, const char *option, const char *text);
+bool run_read_arguments(struct run *run);
+/* Print an error, and clear it: the exit status.  One about an argument is shown with its word. */
+int run_fail(const struct run *run, kz_error *err);
+/* Find the kernel that the words name, or the only one.  If there are several and none is named,
+ * that is a mistake if there `must` be one; else *out is NULL.  The exit status. */
+int run_find_kernel(kz_kernel **out, const struct run *run, kz_module *mod,
+	const struct source *source, bool must);
+
 /* --check, see run_guard.c.  run_guard_begin is for the first launch, of which nothing is
  * printed; what it returns is for the second. */
 int run_guard_begin(void);
@@ -75,6 +90,8 @@ void run_list(const struct run *run, kz_module *mod, const struct source *source
 /* Print the arrays after a launch, and save those of --out. */
 kz_status run_show(const struct run *run, const struct run_values *values,
 	const struct parameters *parameters, kz_error *err);
+/* "1.23 ms" */
+void run_format_time(char *out, size_t size, double ms);
 /* Launch again and again, and print how long it takes. */
 kz_status run_time(const struct run *run, kz_device *dev, kz_kernel *kernel,
 	const struct run_values *values, kz_error *err);

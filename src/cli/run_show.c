@@ -263,15 +263,22 @@ static int show_compare(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-static void show_print_time(double ms)
+void run_format_time(char *out, size_t size, double ms)
 {
 	if (ms < 1) {
-		printf("%.3g us", 1e3 * ms);
+		snprintf(out, size, "%.3g us", 1e3 * ms);
 	} else if (ms < 1e3) {
-		printf("%.3g ms", ms);
+		snprintf(out, size, "%.3g ms", ms);
 	} else {
-		printf("%.3g s", 1e-3 * ms);
+		snprintf(out, size, "%.3g s", 1e-3 * ms);
 	}
+}
+
+static void show_print_time(double ms)
+{
+	char text[32];
+	run_format_time(text, sizeof(text), ms);
+	fputs(text, stdout);
 }
 
 static void show_print_bytes(double bytes)

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What `kudzu run` and `kudzu bench` share besides the arrays: reading numbers, extents and
+ * arguments from words, finding the kernel, and saying what is wrong.
+ */
+#include "cli/run.h"
+
+#include "cli/cli.h"
+#include "cli/report.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *run_command = "run";
+
+/* Words */
+
+bool run_read_count(int64_t *out, int64_t least, int64_t most, const char *option,
+	const char *text, const char *expected)
+{
+	char *end = NULL;
+	errno = 0;
+	long long value = isdigit((unsigned char)*text) ? strtoll(text, &end, 10) : -1;
+	if (errno || value < least || value > most || (end && *end)) {
+		fprintf(stderr, "kudzu %s: --%s: expected %s, got '%s'\n", run_command,
+			option, expected, text);
+		return false;
+	}
+	*out = value;
+	return true;
+}
+
+/* "8,8" */
+bool run_read_dim(kz_dim3 *out, const char *option, const char *text)
+{
+	int64_t *const extents[] = {&out->x, &out->y, &out->z};
+	char message[96];
+	char *end = NULL;
+	const char *at = text;
+	*out = kz_dim(1, 1, 1);
+	for (size_t i = 0; i < 3; i++) {
+		errno = 0;
+		*extents[i] = isdigit((unsigned char)*at) ? strtoll(at, &end, 10) : -1;
+		if (errno || *extents[i] < 0 || (*end && (*end != ',' || i == 2))) {
+			break;
+		}
+		if (!*end) {
+			return true;
+		}
+		at = end + 1;
+	}
+	size_t length = strcspn(at, ",");
+	snprintf(message, sizeof(message), "--%s: expected one to three numbers, as in 8 or 16,16",
+		option);
+	report_place(run_command, message, text, (size_t)(at - text), length);
+	return false;
+}
+
+bool run_read_arguments(struct run *run)
+{
+	if (run->count > RUN_MAX) {
+		fprintf(stderr, "kudzu %s: %zu arguments, and a kernel takes at most %d\n",
+			run_command, run->count, RUN_MAX);
+		return false;
+	}
+	for (size_t i = 0; i < run->count; i++) {
+		struct argument_fault fault;
+		if (!argument_parse(&run->arguments[i], run->words[i], &fault)) {
+			char message[256];
+			snprintf(message, sizeof(message), "argument %zu: %s", i + 1,
+				fault.message);
+			report_place(run_command, message, run->words[i], fault.offset,
+				fault.length);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Failures */
+
+int run_fail(const struct run *run, kz_error *err)
+{
+	size_t index = 0;
+	if (err->status == KZ_ARGUMENT && sscanf(err->message, "argument %zu of", &index) == 1
+	    && index >= 1 && index <= run->count) {
+		const char *word = run->words[index - 1];
+		report_place(run_command, err->message, word, 0, strlen(word));
+	} else if (report_status(err) == CLI_USAGE) {
+		fprintf(stderr, "kudzu %s: %s\n", run_command, err->message);
+	} else {
+		report_error(err);
+	}
+	int status = report_status(err);
+	kz_error_clear(err);
+	return status;
+}
+
+/* The library gives a hint if the name is a template's; that hint is about the library's
+ * options. */
+static int run_fail_kernel(const struct run *run, kz_error *err)
+{
+	if (err->status != KZ_NOT_FOUND || !err->hint || !run->kernel) {
+		return run_fail(run, err);
+	}
+	fprintf(stderr, "kudzu %s: '%s' is a template: choose an instance by --kernel "
+		"'%s<float>'\n", run_command, run->kernel, run->kernel);
+	kz_error_clear(err);
+	return CLI_USAGE;
+}
+
+int run_find_kernel(kz_kernel **out, const struct run *run, kz_module *mod,
+	const struct source *source, bool must)
+{
+	int64_t count = kz_module_kernel_count(mod);
+	kz_error err = KZ_ERROR_INIT;
+	*out = NULL;
+	if (count == 0 && !run->kernel) {
+		fprintf(stderr, "kudzu %s: there is no kernel in '%s'%s\n", run_command, run->file,
+			source->is_image ? "" : strstr(source->data, "template")
+			? "; an instance of a template is chosen by --kernel 'f<float>'"
+			: "; a kernel begins with __global__");
+		return CLI_USAGE;
+	}
+	if (!run->kernel && count > 1) {
+		if (must) {
+			fprintf(stderr, "kudzu %s: there are %" PRId64 " kernels in '%s': choose "
+				"one by --kernel\n", run_command, count, run->file);
+		}
+		return must ? CLI_USAGE : CLI_OK;
+	}
+	return kz_module_kernel(out, mod, run->kernel ? run->kernel : kz_module_kernel_name(mod, 0),
+		       &err) ? run_fail_kernel(run, &err) : CLI_OK;
+}
