@@ -232,8 +232,9 @@ KZ_API KZ_NODISCARD kz_status kz_device_disable_peer_access(kz_device *dev, kz_d
 	kz_error *err);
 
 /**
- * What a device gives its kernels besides their arguments.  The names and numbers are those of the
- * driver's messages, which say CU_LIMIT_STACK_SIZE for KZ_LIMIT_STACK_SIZE.
+ * What a device gives its kernels besides their arguments.  The names and numbers below
+ * 1000 are those of the driver's messages, which say CU_LIMIT_STACK_SIZE for
+ * KZ_LIMIT_STACK_SIZE.
  */
 typedef enum kz_limit {
 	KZ_LIMIT_STACK_SIZE = 0,       /**< bytes of stack of each thread */
@@ -243,7 +244,12 @@ typedef enum kz_limit {
 	                                          launched */
 	KZ_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT = 4, /**< launches by kernels that wait to run */
 	KZ_LIMIT_MAX_L2_FETCH_GRANULARITY = 5, /**< bytes, 0 to 128: a hint */
-	KZ_LIMIT_PERSISTING_L2_CACHE_SIZE = 6  /**< bytes of the L2 cache for persisting accesses */
+	KZ_LIMIT_PERSISTING_L2_CACHE_SIZE = 6, /**< bytes of the L2 cache for persisting accesses */
+	KZ_LIMIT_LAUNCH_MS = 1000      /**< Kudzu's own: milliseconds that a kernel may run, and a
+	                                    loop of a graph with all its rounds; 0: for ever.  It
+	                                    begins as KUDZU_CPU_TIMEOUT says.  A launch may have a
+	                                    lower one, `timeout_ms` of its options, where the rest
+	                                    is said.  A GPU does not have this limit */
 } kz_limit;
 
 /**

@@ -339,7 +339,13 @@ typedef struct kz_launch_options {
 	                           as the source asks for (`__cluster_dims__`).  The CPU device has
 	                           clusters of one block */
 	int32_t reserved_int;
-	void *reserved[2];
+	int64_t timeout_ms;   /**< milliseconds that the kernel may run; 0: as KZ_LIMIT_LAUNCH_MS of
+	                           the device says, by default for ever.  One that runs longer is
+	                           ended: the next call that waits returns KZ_TIMEOUT, whose log
+	                           names the kernel and the limit.  As after any kernel that fails
+	                           the device works again once all handles on it are closed.  A GPU
+	                           cannot end a kernel: KZ_UNSUPPORTED */
+	void *reserved[1];
 } kz_launch_options;
 
 #ifdef __cplusplus
@@ -359,8 +365,8 @@ typedef struct kz_launch_options {
  *         array that is not contiguous and is passed without KZ_STRIDED; KZ_LAUNCH if
  *         the grid, the block or the shared memory exceeds the device's limits, and for a cluster
  *         that does not divide the grid; KZ_UNSUPPORTED for a cluster of more than one block on a
- *         device that has none; KZ_INVALID; the driver's failures, which may belong to earlier
- *         work.
+ *         device that has none, and for a time limit on a GPU; KZ_INVALID; the driver's failures,
+ *         which may belong to earlier work.
  * Async: returns before the kernel has run.  With KZ_IN, KZ_OUT or KZ_INOUT it returns after that.
  */
 KZ_API KZ_NODISCARD kz_status kz_launch(kz_kernel *kernel, kz_dim3 grid, kz_dim3 block,
@@ -536,7 +542,7 @@ KZ_API void *kz_kernel_handle(const kz_kernel *kernel);
  * @param after the nodes that it comes after.
  * @param options NULL for the defaults; the stream does not matter.
  * @return as kz_launch; KZ_INVALID for a node of another graph; KZ_UNSUPPORTED for a
- *         cooperative or programmatic launch, and for a cluster: capture these.
+ *         cooperative or programmatic launch, for a cluster and a time limit: capture these.
  * Ownership: the node belongs to the graph, which keeps the kernel's module and the arguments'
  * memory.
  */

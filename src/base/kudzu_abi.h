@@ -21,6 +21,13 @@
 #define CU_DEVICE_KUDZU_GAP_WIDE (16 << 20)
 #define CU_DEVICE_ATTRIBUTE_KUDZU_GUARD ((CUdevice_attribute)0x4B5A0004)
 
+/* The time limit of kernels, in nanoseconds; 0: none.  The limit of cuCtxSetLimit is the device's,
+ * as KUDZU_CPU_TIMEOUT sets it, for launches that begin from then on, until its last context ends.
+ * The attribute of cuLaunchKernelEx is for one launch, a uint64_t at the start of its value; of
+ * both limits the lower one counts.  A kernel that runs longer fails with LAUNCH_TIMEOUT. */
+#define CU_LIMIT_KUDZU_TIMEOUT ((CUlimit)0x4B5A0001)
+#define CU_LAUNCH_ATTRIBUTE_KUDZU_TIMEOUT ((CUlaunchAttributeID)0x4B5A0001)
+
 /* The flags of cuLogsDumpToMemory by which our driver writes one line: the newest that the calling
  * thread has logged since it asked last.  The iterator is left alone. */
 #define CU_LOGS_KUDZU_OWN 0x4B5A0001u

@@ -2,7 +2,9 @@
 /* Properties of contexts: device, version, flags, limits and the preferred cache. */
 #include "base/common.h"
 
+#include "base/kudzu_abi.h"
 #include "cpu/abi/api.h"
+#include "cpu/stream/launch_slot.h"
 
 enum {
 	MAX_STACK = 512 * 1024, /* of CU_LIMIT_STACK_SIZE: the local memory of a GPU's thread */
@@ -71,6 +73,7 @@ static CUresult context_enter_limit(const char *call, CUlimit limit, struct cont
 {
 	CUresult result = api_enter(call, out);
 	return result != CUDA_SUCCESS || (unsigned)limit <= CU_LIMIT_PERSISTING_L2_CACHE_SIZE
+			|| limit == CU_LIMIT_KUDZU_TIMEOUT
 		? result
 		: api_fail((unsigned)limit <= CU_LIMIT_PER_BLOCK_MEMORY_SIZE
 			? CUDA_ERROR_UNSUPPORTED_LIMIT
@@ -119,6 +122,10 @@ API(cuCtxSetLimit, CUlimit limit, size_t value)
 {
 	struct context *context;
 	CUresult result = context_enter_limit(__func__, limit, &context);
+	if (result == CUDA_SUCCESS && limit == CU_LIMIT_KUDZU_TIMEOUT) {
+		return launch_slots_set_timeout(context->device, value) ? CUDA_SUCCESS
+			: api_no_memory(__func__);
+	}
 	if (result == CUDA_SUCCESS) {
 		result = context_check_limit(__func__, limit, value);
 	}
@@ -135,7 +142,8 @@ API(cuCtxGetLimit, size_t *out, CUlimit limit)
 	struct context *context;
 	CUresult result = api_need(context_enter_limit(__func__, limit, &context), __func__, out);
 	if (result == CUDA_SUCCESS) {
-		*out = context->limits[limit];
+		*out = limit == CU_LIMIT_KUDZU_TIMEOUT ? atomic_load(&context->device->timeout)
+			: context->limits[limit];
 	}
 	return result;
 }

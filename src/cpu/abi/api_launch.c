@@ -7,8 +7,11 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
+#include "base/kudzu_abi.h"
 #include "cpu/abi/api.h"
 #include "cpu/stream/work_describe.h"
+
+#include <string.h>
 
 /* `work` has what work_describe_kernel asks for. */
 static CUresult launch_kernel(const char *call, CUfunction handle, struct work *work,
@@ -74,27 +77,29 @@ API(cuLaunchKernelEx, const CUlaunchConfig *config, CUfunction function, void **
 	if (!config || (config->numAttrs > 0 && !config->attrs)) {
 		return api_null(__func__, !config ? "the configuration" : "the attributes");
 	}
-	bool is_cooperative = false;
-	uint8_t shared_mode = CU_SHARED_MEMORY_MODE_DEFAULT;
+	struct work work;
+	work.kernel = (struct kernel_work){
+		.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
+		.block = {config->blockDimX, config->blockDimY, config->blockDimZ},
+		.dynamic_shared = config->sharedMemBytes
+	};
 	for (unsigned i = 0; i < config->numAttrs; i++) {
 		const CUlaunchAttribute *attribute = &config->attrs[i];
+		if (attribute->id == CU_LAUNCH_ATTRIBUTE_KUDZU_TIMEOUT) {
+			memcpy(&work.kernel.timeout, &attribute->value,
+				sizeof(work.kernel.timeout));
+			continue;
+		}
 		CUresult result = work_check_attribute(__func__, attribute);
 		if (result != CUDA_SUCCESS) {
 			return result;
 		}
 		if (attribute->id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) {
-			is_cooperative = attribute->value.cooperative != 0;
+			work.kernel.is_cooperative = attribute->value.cooperative != 0;
 		} else if (attribute->id == CU_LAUNCH_ATTRIBUTE_SHARED_MEMORY_MODE) {
-			shared_mode = (uint8_t)attribute->value.sharedMemoryMode;
+			work.kernel.shared_mode = (uint8_t)attribute->value.sharedMemoryMode;
 		}
 	}
-	struct work work;
-	work.kernel = (struct kernel_work){
-		.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
-		.block = {config->blockDimX, config->blockDimY, config->blockDimZ},
-		.dynamic_shared = config->sharedMemBytes, .is_cooperative = is_cooperative,
-		.shared_mode = shared_mode
-	};
 	return launch_kernel(__func__, function, &work, config->hStream, values, extra);
 }
 API_PER_THREAD(cuLaunchKernelEx_ptsz, cuLaunchKernelEx,

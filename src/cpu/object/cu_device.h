@@ -8,6 +8,7 @@
 #include "cpu/object/device_list.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 /* What all contexts of a device share; it lives as long as one of them. */
 struct device {
@@ -17,11 +18,12 @@ struct device {
 	struct pool *pool;
 	struct launch_slot *slots;     /* that are not in use; launch_slot.c owns these two */
 	struct launch_slot *active;      /* that have a kernel */
-	uint64_t timeout;           /* of a kernel in nanoseconds, 0: none */
-	bool has_watchdog;
+	atomic_uint_least64_t timeout; /* of a kernel in nanoseconds, 0: none */
+	atomic_bool timeout_is_set; /* by a call, and not by KUDZU_CPU_TIMEOUT */
+	pthread_mutex_t lock;       /* of the watchdog */
+	pthread_cond_t changed;     /* what it has to know */
 	pthread_t watchdog;
-	pthread_mutex_t lock;       /* of its end */
-	pthread_cond_t closing;
+	bool has_watchdog;
 	bool is_closing;
 };
 

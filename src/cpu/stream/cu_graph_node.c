@@ -125,7 +125,8 @@ static CUresult node_make_kernel(const struct making *m, struct node_data **out)
 		.block = {p->blockDimX, p->blockDimY, p->blockDimZ},
 		.dynamic_shared = p->sharedMemBytes,
 		.is_cooperative = m->old && m->old->work.kernel.is_cooperative,
-		.shared_mode = m->old ? m->old->work.kernel.shared_mode : 0
+		.shared_mode = m->old ? m->old->work.kernel.shared_mode : 0,
+		.timeout = m->old ? m->old->work.kernel.timeout : 0
 	}};
 	CUfunction handle = p->func ? p->func : (CUfunction)(void *)p->kern;
 	const struct function *function = handle_get(handle, API_FUNCTION);

@@ -192,7 +192,7 @@ static CUresult stream_find_both(const char *call, struct context *context, CUst
 
 static CUresult stream_run_kernel(const char *call, struct stream *stream, const struct work *work)
 {
-	struct launch_slot *slot = launch_slot_take(stream->object.context);
+	struct launch_slot *slot = launch_slot_take(stream->object.context, &work->kernel);
 	queue_unlock();
 	CUresult result = slot ? launch_slot_run(slot, work, true) : CUDA_ERROR_OUT_OF_MEMORY;
 	queue_lock();

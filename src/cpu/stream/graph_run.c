@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "cpu/mem/fault.h"
 #include "cpu/stream/event.h"
+#include "cpu/stream/launch_slot.h"
 #include "cpu/stream/operation.h"
 
 #include <stdlib.h>
@@ -447,11 +448,11 @@ static void graph_run_execute_body(struct graph_run *run, struct context *contex
 /* Whether a loop must not go round again: nothing else ends one whose kernels are short. */
 static bool graph_run_must_leave(struct context *context, uint64_t begun)
 {
-	const uint64_t limit = context->device->timeout;
+	const uint64_t limit = atomic_load(&context->device->timeout);
 	if (limit > 0 && clock_now_ns() - begun > limit) {
 		context_poison(context, CUDA_ERROR_LAUNCH_TIMEOUT,
-			"a loop of a graph ran longer than the %g seconds of KUDZU_CPU_TIMEOUT",
-			(double)limit / 1e9);
+			"a loop of a graph ran longer than the %g seconds of %s",
+			(double)limit / 1e9, launch_slots_limit_name(context->device));
 	}
 	return operation_must_stop(context);
 }

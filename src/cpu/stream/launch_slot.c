@@ -33,7 +33,9 @@ struct launch_slot {
 	struct launch_slot **link;
 	struct context *context;
 	struct function *function;
-	uint64_t begun;           /* when, in nanoseconds, for the watchdog */
+	uint64_t begun;           /* when, in nanoseconds, if it has a limit */
+	uint64_t limit;           /* how long it may run; 0: for ever */
+	bool has_own_limit;       /* which is that of the launch, and not the device's */
 	struct launcher *launcher;
 	struct launch_request request;
 	struct launch_failure failure;
@@ -78,7 +80,18 @@ static struct launch_slot *launch_slot_create(struct device *device)
 	return NULL;
 }
 
-struct launch_slot *launch_slot_take(struct context *context)
+static bool launch_slots_watch(struct device *device);
+
+/* Of the limits of the launch and of the device the lower one counts. */
+static void launch_slot_begin(struct launch_slot *slot, const struct device *device, uint64_t own)
+{
+	const uint64_t general = atomic_load_explicit(&device->timeout, memory_order_relaxed);
+	slot->has_own_limit = own > 0 && (general == 0 || own < general);
+	slot->limit = slot->has_own_limit ? own : general;
+	slot->begun = slot->limit > 0 ? clock_now_ns() : 0;
+}
+
+struct launch_slot *launch_slot_take(struct context *context, const struct kernel_work *kernel)
 {
 	struct device *device = context->device;
 	struct launch_slot *slot = device->slots;
@@ -89,7 +102,7 @@ struct launch_slot *launch_slot_take(struct context *context)
 	}
 	if (slot) {
 		slot->context = context;
-		slot->begun = device->has_watchdog ? clock_now_ns() : 0;
+		launch_slot_begin(slot, device, kernel->timeout);
 		launch_slot_push(&device->active, slot);
 	}
 	return slot;
@@ -266,6 +279,9 @@ static inline CUresult launch_slot_end(struct launch_slot *slot, CUresult result
 CUresult launch_slot_run(struct launch_slot *slot, const struct work *work, bool may_leave)
 {
 	struct function *function = work->kernel.function;
+	if (unlikely(slot->has_own_limit) && !launch_slots_watch(slot->context->device)) {
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
 	if (function->ptx->uses_heap && !context_open_heap(slot->context)) {
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
@@ -310,19 +326,39 @@ void launch_slots_cancel(const struct context *context)
 	}
 }
 
-unsigned launch_slots_cancel_late(const struct device *device)
+const char *launch_slots_limit_name(const struct device *device)
 {
-	unsigned count = 0;
+	return atomic_load(&device->timeout_is_set) ? "its device's limit" : "KUDZU_CPU_TIMEOUT";
+}
+
+static void launch_slot_cancel_late(const struct launch_slot *slot, const struct device *device)
+{
 	char why[96];
-	str_format(why, sizeof(why), "ran longer than the %g seconds of KUDZU_CPU_TIMEOUT",
-		(double)device->timeout / (double)NS_PER_SECOND);
+	str_format(why, sizeof(why), "ran longer than the %g seconds of %s",
+		(double)slot->limit / (double)NS_PER_SECOND,
+		slot->has_own_limit ? "its launch" : launch_slots_limit_name(device));
+	launch_cancel(slot->launcher, CUDA_ERROR_LAUNCH_TIMEOUT, why);
+}
+
+unsigned launch_slots_cancel_late(const struct device *device, uint64_t *wait)
+{
+	/* Nobody tells the watchdog of launches with the device's limit, so it looks now and then;
+	 * and soon again for those that it has cancelled, see launch_cancel. */
+	const uint64_t longest = NS_PER_SECOND / 10, soon = NS_PER_SECOND / 1000;
+	const uint64_t general = atomic_load(&device->timeout);
+	unsigned count = 0;
+	*wait = general == 0 ? UINT64_MAX : general / 8 < longest ? general / 8 + 1 : longest;
 	queue_lock();
 	const uint64_t time = clock_now_ns(); // with the lock, so that no kernel has begun since
 	for (struct launch_slot *slot = device->active; slot; slot = slot->next) {
-		if (time - slot->begun > device->timeout) {
-			launch_cancel(slot->launcher, CUDA_ERROR_LAUNCH_TIMEOUT, why);
+		const uint64_t ran = time - slot->begun;
+		uint64_t next = slot->has_own_limit ? slot->limit - ran + 1 : UINT64_MAX;
+		if (slot->limit > 0 && ran > slot->limit) {
+			launch_slot_cancel_late(slot, device);
+			next = soon;
 			count++;
 		}
+		*wait = next < *wait ? next : *wait;
 	}
 	queue_unlock();
 	return count;
@@ -330,35 +366,62 @@ unsigned launch_slots_cancel_late(const struct device *device)
 
 static void *launch_slot_watch(void *arg)
 {
-	const uint64_t longest = NS_PER_SECOND / 10;
 	struct device *device = arg;
-	uint64_t step = device->timeout / 8 < longest ? device->timeout / 8 + 1 : longest;
+	uint64_t wait;
 	pthread_mutex_lock(&device->lock);
 	while (!device->is_closing) {
-		uint64_t next = clock_now_ns() + step;
+		(void)launch_slots_cancel_late(device, &wait);
+		if (wait == UINT64_MAX) {
+			pthread_cond_wait(&device->changed, &device->lock);
+			continue;
+		}
+		const uint64_t next = clock_now_ns() + wait;
 		const struct timespec when = {(time_t)(next / NS_PER_SECOND),
 			(long)(next % NS_PER_SECOND)};
-		pthread_cond_timedwait(&device->closing, &device->lock, &when);
-		launch_slots_cancel_late(device);
+		pthread_cond_timedwait(&device->changed, &device->lock, &when);
 	}
 	pthread_mutex_unlock(&device->lock);
 	return NULL;
 }
 
+/* See to it that the watchdog knows of a limit: the first one starts its thread. */
+static bool launch_slots_watch(struct device *device)
+{
+	pthread_mutex_lock(&device->lock);
+	device->has_watchdog = device->has_watchdog
+		|| pool_start_thread(&device->watchdog, launch_slot_watch, device);
+	const bool ok = device->has_watchdog;
+	pthread_cond_signal(&device->changed);
+	pthread_mutex_unlock(&device->lock);
+	return ok;
+}
+
+bool launch_slots_set_timeout(struct device *device, uint64_t timeout)
+{
+	if (timeout > 0 && !launch_slots_watch(device)) {
+		return false;
+	}
+	atomic_store(&device->timeout_is_set, true);
+	atomic_store(&device->timeout, timeout);
+	return timeout == 0 || launch_slots_watch(device);
+}
+
 void launch_slots_open(struct device *device)
 {
+	const uint64_t timeout = settings_get(SETTING_TIMEOUT, 0);
 	pthread_mutex_init(&device->lock, NULL);
-	clock_init_cond(&device->closing);
-	device->timeout = settings_get(SETTING_TIMEOUT, 0);
-	device->has_watchdog = device->timeout > 0
-		&& pool_start_thread(&device->watchdog, launch_slot_watch, device);
+	clock_init_cond(&device->changed);
+	atomic_init(&device->timeout, timeout);
+	if (timeout > 0 && !launch_slots_watch(device)) {
+		atomic_init(&device->timeout, 0);
+	}
 }
 
 void launch_slots_close(struct device *device)
 {
 	pthread_mutex_lock(&device->lock);
 	device->is_closing = true;
-	pthread_cond_signal(&device->closing);
+	pthread_cond_signal(&device->changed);
 	pthread_mutex_unlock(&device->lock);
 	if (device->has_watchdog) {
 		pthread_join(device->watchdog, NULL);
@@ -368,6 +431,6 @@ void launch_slots_close(struct device *device)
 		launch_slot_take_out(slot);
 		launch_slot_free(slot);
 	}
-	pthread_cond_destroy(&device->closing);
+	pthread_cond_destroy(&device->changed);
 	pthread_mutex_destroy(&device->lock);
 }

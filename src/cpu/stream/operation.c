@@ -334,7 +334,7 @@ static void operation_run_kernel(struct context *context, const struct work *wor
 {
 	CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
 	queue_lock();
-	struct launch_slot *slot = launch_slot_take(context);
+	struct launch_slot *slot = launch_slot_take(context, &work->kernel);
 	queue_unlock();
 	if (slot) {
 		result = launch_slot_run(slot, work, false);

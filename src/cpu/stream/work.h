@@ -65,6 +65,7 @@ struct kernel_work {
 	uint32_t dynamic_shared;
 	bool is_cooperative;
 	uint8_t shared_mode;    /* CUsharedMemoryMode of the launch; 0: that of the kernel */
+	uint64_t timeout;       /* in nanoseconds; 0: the device's */
 	const void *params;
 	size_t param_size;
 };

@@ -183,15 +183,32 @@ kz_status kz_device_memory(kz_device *dev, int64_t *free_size, int64_t *total_si
 	return st;
 }
 
-/* The limits that kz_limit has; its numbers are the driver's. */
-static kz_status check_device_limit(const struct kz_device *dev, kz_limit limit, kz_error *err)
+/* KZ_LIMIT_LAUNCH_MS in the units of our driver, which adds up to one nanosecond. */
+enum { LIMIT_NS_PER_MS = 1000000 };
+#define LIMIT_MOST_MS (INT64_C(1000000000) * 1000)
+
+/* The limits that kz_limit has; its numbers are the driver's, but for our own. */
+static kz_status device_check_limit(const struct kz_device *dev, kz_limit limit, kz_error *err)
 {
 	kz_status st = object_check(dev, OBJECT_DEVICE, err);
-	if (!st && (unsigned)limit > KZ_LIMIT_PERSISTING_L2_CACHE_SIZE) {
-		st = error_set(err, KZ_INVALID, "expected a limit from 0 to %d, got %d",
-			(int)KZ_LIMIT_PERSISTING_L2_CACHE_SIZE, (int)limit);
+	if (st || (unsigned)limit <= KZ_LIMIT_PERSISTING_L2_CACHE_SIZE) {
+		return st;
 	}
-	return st;
+	return limit == KZ_LIMIT_LAUNCH_MS ? device_check_timeout(dev, err)
+		: error_set(err, KZ_INVALID, "expected a limit from 0 to %d, or "
+			"KZ_LIMIT_LAUNCH_MS, got %d", (int)KZ_LIMIT_PERSISTING_L2_CACHE_SIZE,
+			(int)limit);
+}
+
+kz_status device_check_timeout(const struct kz_device *dev, kz_error *err)
+{
+	return dev->exports ? KZ_OK : error_set(err, KZ_UNSUPPORTED, "%s has no time limit for "
+		"kernels: its driver cannot end one", dev->name);
+}
+
+static CUlimit device_limit_number(kz_limit limit)
+{
+	return limit == KZ_LIMIT_LAUNCH_MS ? CU_LIMIT_KUDZU_TIMEOUT : (CUlimit)limit;
 }
 
 kz_status kz_device_limit(int64_t *out, kz_device *dev, kz_limit limit, kz_error *err)
@@ -201,12 +218,16 @@ kz_status kz_device_limit(int64_t *out, kz_device *dev, kz_limit limit, kz_error
 	size_t value = 0;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = check_device_limit(dev, limit, err))
+	    || (st = device_check_limit(dev, limit, err))
 	    || (st = device_enter(dev, &scope, err))) {
 		return st;
 	}
-	st = device_ok(dev, dev->drv->CtxGetLimit(&value, (CUlimit)limit), "cuCtxGetLimit", err);
+	st = device_ok(dev, dev->drv->CtxGetLimit(&value, device_limit_number(limit)),
+		"cuCtxGetLimit", err);
 	device_leave(dev, &scope);
+	if (limit == KZ_LIMIT_LAUNCH_MS) { /* less than a millisecond is not none */
+		value = (value + LIMIT_NS_PER_MS - 2) / LIMIT_NS_PER_MS;
+	}
 	*out = st ? 0 : (int64_t)value;
 	return st;
 }
@@ -215,16 +236,22 @@ kz_status kz_device_set_limit(kz_device *dev, kz_limit limit, int64_t value, kz_
 {
 	error_scope(err);
 	struct device_scope scope;
-	kz_status st = check_device_limit(dev, limit, err);
+	kz_status st = device_check_limit(dev, limit, err);
 	if (!st && value < 0) {
 		st = error_set(err, KZ_INVALID, "expected a limit of at least 0, got %lld",
 			(long long)value);
 	}
+	if (!st && limit == KZ_LIMIT_LAUNCH_MS) {
+		st = value <= LIMIT_MOST_MS ? KZ_OK : error_set(err, KZ_INVALID, "expected a limit "
+			"of at most %lld ms, got %lld", (long long)LIMIT_MOST_MS,
+			(long long)value);
+		value = st ? value : value * LIMIT_NS_PER_MS;
+	}
 	if (st || (st = device_enter(dev, &scope, err))) {
 		return st;
 	}
-	st = device_ok(dev, dev->drv->CtxSetLimit((CUlimit)limit, (size_t)value), "cuCtxSetLimit",
-		err);
+	st = device_ok(dev, dev->drv->CtxSetLimit(device_limit_number(limit), (size_t)value),
+		"cuCtxSetLimit", err);
 	device_leave(dev, &scope);
 	return st;
 }

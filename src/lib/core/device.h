@@ -198,6 +198,9 @@ kz_status device_report_loss(struct kz_device *dev, kz_error *err);
  * is gone, and its handles mean nothing any more. */
 bool device_enter_quietly(struct kz_device *dev, struct device_scope *scope);
 
+/* Fail for a device whose driver cannot end a kernel. */
+kz_status device_check_timeout(const struct kz_device *dev, kz_error *err);
+
 static inline kz_status device_check_loss(struct kz_device *dev, kz_error *err)
 {
 	return atomic_load(&dev->lost) ? device_report_loss(dev, err) : KZ_OK;

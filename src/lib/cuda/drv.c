@@ -563,6 +563,9 @@ kz_status drv_fail(const struct drv *drv, CUresult code, const char *call, kz_er
 			drv_add_place(err, log);
 		}
 		const char *hint = drv_kinds[drv->provider].timeout_hint;
+		if (hint && log && !strstr(log, "KUDZU_CPU_TIMEOUT")) {
+			hint = "split the work, or raise its limit"; /* which the program sets */
+		}
 		if (mine && st == KZ_TIMEOUT && hint) {
 			error_add_hint(err, hint);
 		}

@@ -30,7 +30,8 @@ static kz_status graph_check_launch(struct launch *launch, const kz_launch_optio
 	}
 	if (!st && launch->has_attributes) {
 		st = error_set(err, KZ_UNSUPPORTED, "'%s': capture a launch that is cooperative or "
-			"programmatic, or has a cluster, with kz_graph_begin instead",
+			"programmatic, or has a cluster or a time limit, with kz_graph_begin "
+			"instead",
 			launch->kernel->info->name);
 	}
 	return st;

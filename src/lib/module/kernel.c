@@ -420,7 +420,7 @@ kz_status launch_read_options(struct launch *launch, const kz_launch_options *op
 	const int32_t *cluster = options->cluster;
 	kz_status st = KZ_OK;
 	if (unlikely(options->cooperative | options->programmatic | cluster[0] | cluster[1]
-			| cluster[2])) {
+			| cluster[2] | (options->timeout_ms != 0))) {
 		st = launch_read_attributes(launch, options, err);
 	}
 	return st ? st : stream_pick(&launch->stream, launch->dev, options->stream, err);

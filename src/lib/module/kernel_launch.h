@@ -26,6 +26,7 @@ struct launch {
 	bool cooperative;
 	bool programmatic;
 	uint8_t cluster[3];      /* blocks; [0] is 0: none */
+	uint64_t timeout;        /* in nanoseconds; 0: none */
 };
 
 /* What an argument that was converted keeps in use; NULL: nothing. */

@@ -7,7 +7,10 @@
  */
 #include "base/common.h"
 
+#include "base/kudzu_abi.h"
 #include "lib/module/kernel_launch.h"
+
+#include <string.h>
 
 /* Clusters of one block need no device that has clusters. */
 static kz_status launch_read_cluster(struct launch *launch, const int32_t cluster[3],
@@ -33,6 +36,20 @@ static kz_status launch_read_cluster(struct launch *launch, const int32_t cluste
 	return KZ_OK;
 }
 
+/* A limit of milliseconds, up to a thousand years. */
+static kz_status launch_read_timeout(struct launch *launch, int64_t timeout_ms, kz_error *err)
+{
+	enum { NS_PER_MS = 1000000 };
+	const int64_t most = INT64_MAX / NS_PER_MS;
+	if (timeout_ms < 0 || timeout_ms > most) {
+		return error_set(err, KZ_INVALID, "a time limit for '%s': expected 0 to %lld ms, "
+			"got %lld", launch->kernel->info->name, (long long)most,
+			(long long)timeout_ms);
+	}
+	launch->timeout = (uint64_t)timeout_ms * NS_PER_MS;
+	return timeout_ms ? device_check_timeout(launch->dev, err) : KZ_OK;
+}
+
 kz_status launch_read_attributes(struct launch *launch, const kz_launch_options *options,
 	kz_error *err)
 {
@@ -47,7 +64,9 @@ kz_status launch_read_attributes(struct launch *launch, const kz_launch_options 
 	if (cluster[0] || cluster[1] || cluster[2]) {
 		st = launch_read_cluster(launch, cluster, err);
 	}
-	launch->has_attributes = launch->cooperative || launch->programmatic || launch->cluster[0];
+	st = st ? st : launch_read_timeout(launch, options->timeout_ms, err);
+	launch->has_attributes = launch->cooperative || launch->programmatic || launch->cluster[0]
+		|| launch->timeout;
 	return st;
 }
 
@@ -78,7 +97,7 @@ kz_status launch_with_attributes(const struct launch *launch, kz_error *err)
 	const kz_dim3 *grid = launch->grid;
 	const kz_dim3 *block = launch->block;
 	const uint8_t *cluster = launch->cluster;
-	CUlaunchAttribute attributes[3] = {0};
+	CUlaunchAttribute attributes[4] = {0};
 	CUlaunchConfig config = {
 		.gridDimX = (unsigned)grid->x, .gridDimY = (unsigned)grid->y,
 		.gridDimZ = (unsigned)grid->z, .blockDimX = (unsigned)block->x,
@@ -86,7 +105,7 @@ kz_status launch_with_attributes(const struct launch *launch, kz_error *err)
 		.sharedMemBytes = (unsigned)launch->shared_size,
 		.hStream = launch->stream->handle, .attrs = attributes,
 	};
-	if (!launch->programmatic && !cluster[0]) {
+	if (!launch->programmatic && !cluster[0] && !launch->timeout) {
 		return launch_cooperatively(launch, err);
 	}
 	kz_status st = launch_check_cluster(launch, err);
@@ -109,6 +128,11 @@ kz_status launch_with_attributes(const struct launch *launch, kz_error *err)
 		attribute->value.clusterDim.x = cluster[0];
 		attribute->value.clusterDim.y = cluster[1];
 		attribute->value.clusterDim.z = cluster[2];
+	}
+	if (launch->timeout) {
+		CUlaunchAttribute *attribute = &attributes[config.numAttrs++];
+		attribute->id = CU_LAUNCH_ATTRIBUTE_KUDZU_TIMEOUT;
+		memcpy(&attribute->value, &launch->timeout, sizeof(launch->timeout));
 	}
 	return device_ok(launch->dev, launch->dev->drv->LaunchKernelEx(&config,
 		launch->kernel->handle, launch->places, NULL), "cuLaunchKernelEx", err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Kernels that run at the same time, and endless kernels that are stopped. */
+#include "base/kudzu_abi.h"
 #include "cpu/object/context.h"
 #include "cpu/object/handle.h"
 #include "cpu/stream/launch_slot.h"
@@ -335,7 +336,8 @@ static atomic_int watcher; /* its thread's number */
 static void *look_for_late_kernels(void *device)
 {
 	atomic_store(&watcher, (int)syscall(SYS_gettid));
-	return (void *)(uintptr_t)launch_slots_cancel_late(device);
+	uint64_t wait;
+	return (void *)(uintptr_t)launch_slots_cancel_late(device, &wait);
 }
 
 static bool watcher_sleeps(void)
@@ -367,13 +369,114 @@ START_TEST(watchdog_leaves_a_kernel_that_has_just_begun)
 	while (!watcher_sleeps()) {
 		sched_yield();
 	}
-	struct launch_slot *slot = launch_slot_take(own);
+	struct launch_slot *slot = launch_slot_take(own, &(struct kernel_work){.grid = {1, 1, 1}});
 	queue_unlock();
 	pthread_join(thread, &late);
 	queue_lock();
 	launch_slot_give(slot);
 	queue_unlock();
 	ck_assert_ptr_null(late);
+}
+END_TEST
+
+/* --- Limits that the program sets --- */
+
+/* What no thread ends by itself, with a limit of its own in nanoseconds. */
+static CUresult launch_limited(CUstream stream, bool has_grid, uint64_t limit)
+{
+	CUdeviceptr none = (uintptr_t)&words[0], other = (uintptr_t)&words[1];
+	uint32_t one = 1;
+	void *params[] = {&none, &other, &one};
+	CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_KUDZU_TIMEOUT};
+	memcpy(&attribute.value, &limit, sizeof(limit));
+	CUlaunchConfig config = {
+		.gridDimX = has_grid ? 40 : 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1,
+		.blockDimY = 1, .blockDimZ = 1, .hStream = stream, .attrs = &attribute,
+		.numAttrs = 1,
+	};
+	return cuLaunchKernelEx(&config, kernel(wait_module, "meet"), params, NULL);
+}
+
+START_TEST(launch_with_a_limit_of_its_own_is_ended)
+{
+	CUstream stream = new_stream(0), other = new_stream(CU_STREAM_NON_BLOCKING);
+	OK(launch_limited(stream, _i == 1, 20000000));
+	OK(launch_plus(other, (uintptr_t)&words[2], 1)); /* while that runs */
+	OK(launch_plus(stream, (uintptr_t)&words[2], 1));
+	FAILS(LAUNCH_TIMEOUT, cuStreamSynchronize(stream));
+	check_log("kernel 'meet': ran longer than the 0.02 seconds of its launch");
+	FAILS(LAUNCH_TIMEOUT, cuCtxSynchronize());
+	reset();
+	OK(cuCtxSynchronize());
+}
+END_TEST
+
+START_TEST(limit_of_a_launch_counts_from_its_begin_and_for_it_alone)
+{
+	CUstream first = new_stream(CU_STREAM_NON_BLOCKING);
+	CUstream second = new_stream(CU_STREAM_NON_BLOCKING);
+	launch_never(first, true);
+	OK(launch_limited(second, false, UINT64_MAX)); /* the watchdog's thread is there now */
+	atomic_store(&words[1], 1);
+	OK(cuStreamSynchronize(second));
+	OK(cuStreamSynchronize(first));
+	atomic_store(&words[1], 0);
+	launch_never(first, true);
+	OK(launch_limited(first, false, 1000000000000)); /* waits for the one without a limit */
+	FAILS(NOT_READY, cuStreamQuery(first));
+	atomic_store(&words[1], 1);
+	OK(cuStreamSynchronize(first));
+	OK(launch_limited(first, false, 0)); /* none */
+	OK(cuStreamSynchronize(first));
+}
+END_TEST
+
+START_TEST(lower_limit_counts)
+{
+	size_t limit = 7;
+	OK(cuCtxGetLimit(&limit, CU_LIMIT_KUDZU_TIMEOUT));
+	ck_assert_uint_eq(limit, 0);
+	OK(cuCtxSetLimit(CU_LIMIT_KUDZU_TIMEOUT, _i == 0 ? 30000000 : 3600000000000));
+	OK(launch_limited(NULL, false, _i == 0 ? 3600000000000 : 30000000));
+	FAILS(LAUNCH_TIMEOUT, cuCtxSynchronize());
+	check_log(_i == 0 ? "ran longer than the 0.03 seconds of its device's limit"
+		: "ran longer than the 0.03 seconds of its launch");
+	reset();
+	OK(cuCtxGetLimit(&limit, CU_LIMIT_KUDZU_TIMEOUT));
+	ck_assert_uint_eq(limit, 0);
+}
+END_TEST
+
+START_TEST(captured_launch_keeps_its_limit)
+{
+	CUstream stream = new_stream(0);
+	CUgraph graph;
+	CUgraphExec exec;
+	OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+	OK(launch_limited(stream, false, 20000000));
+	OK(cuStreamEndCapture(stream, &graph));
+	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	OK(cuGraphLaunch(exec, stream));
+	FAILS(LAUNCH_TIMEOUT, cuStreamSynchronize(stream));
+	check_log("kernel 'meet': ran longer than the 0.02 seconds of its launch");
+	reset();
+}
+END_TEST
+
+/* The variable's value is what the limit begins with. */
+START_TEST(limit_of_the_variable_can_be_read_and_lifted)
+{
+	size_t limit = 0;
+	uint64_t wait = 0;
+	OK(cuCtxGetLimit(&limit, CU_LIMIT_KUDZU_TIMEOUT));
+	ck_assert_uint_eq(limit / 1000, 50000);
+	OK(cuCtxSetLimit(CU_LIMIT_KUDZU_TIMEOUT, 0));
+	launch_never(NULL, true);
+	const struct context *own = handle_get(context, API_CONTEXT);
+	ck_assert_uint_eq(launch_slots_cancel_late(own->device, &wait), 0);
+	ck_assert_uint_eq(wait, UINT64_MAX);
+	atomic_store(&words[1], 1);
+	OK(cuCtxSynchronize());
 }
 END_TEST
 
@@ -413,6 +516,12 @@ SUITE(api_cancel)
 	tcase_add_loop_test(tc, watchdog_ends_a_kernel_that_takes_too_long, 0, ENDLESS);
 	tcase_add_test(tc, watchdog_ends_a_kernel_that_a_call_has_left);
 	tcase_add_test(tc, watchdog_leaves_a_stream_that_only_waits);
+	tcase_add_test(tc, limit_of_the_variable_can_be_read_and_lifted);
+	tc = add_case(suite, "limits", wait_setup, teardown);
+	tcase_add_loop_test(tc, launch_with_a_limit_of_its_own_is_ended, 0, 2);
+	tcase_add_loop_test(tc, lower_limit_counts, 0, 2);
+	tcase_add_tests(tc, 1, captured_launch_keeps_its_limit,
+		limit_of_a_launch_counts_from_its_begin_and_for_it_alone);
 	tc = add_case(suite, "no timeout", patient_setup, teardown);
 	tcase_add_test(tc, watchdog_leaves_a_kernel_that_has_just_begun);
 	return suite;
