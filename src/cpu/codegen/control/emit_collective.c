@@ -43,9 +43,52 @@ static void collective_shuffle_known(struct emit *e, enum collect_shfl mode, LLV
 	emit_put_result(e, 1, LLVMConstVector(in_range, RT_MAX_WIDTH));
 }
 
+/* By an instruction that picks from 32 elements. */
+static LLVMValueRef collective_permute_16(struct emit *e, LLVMValueRef value, LLVMValueRef from,
+	unsigned first)
+{
+	LLVMValueRef args[] = {emit_some_lanes(e, value, 0, 16),
+		emit_some_lanes(e, from, first, 16), emit_some_lanes(e, value, 16, 16)};
+	return ir_intrinsic(e, "llvm.x86.avx512.vpermi2var.d.512", NULL, 0, args, countof(args));
+}
+
+/* By one that picks from 8, lanes `first` and so on of the vector. */
+static LLVMValueRef collective_pick_8(struct emit *e, LLVMValueRef value, LLVMValueRef from,
+	unsigned first)
+{
+	LLVMValueRef picked[4];
+	for (unsigned i = 0; i < countof(picked); i++) {
+		LLVMValueRef args[] = {emit_some_lanes(e, value, first, 8),
+			emit_some_lanes(e, from, 8 * i, 8)};
+		picked[i] = ir_intrinsic(e, "llvm.x86.avx2.permd", NULL, 0, args, countof(args));
+	}
+	return emit_join(e, emit_join(e, picked[0], picked[1]),
+		emit_join(e, picked[2], picked[3]));
+}
+
+/* Bits 3 and 4 say which 8 it is. */
+static LLVMValueRef collective_permute_8(struct emit *e, LLVMValueRef value, LLVMValueRef from)
+{
+	LLVMValueRef picked[4], zero = emit_int(e, 32, 0);
+	for (unsigned i = 0; i < countof(picked); i++) {
+		picked[i] = collective_pick_8(e, value, from, 8 * i);
+	}
+	LLVMValueRef is_odd = ir_icmp(e, LLVMIntSLT, ir_shl_by(e, from, 28), zero);
+	LLVMValueRef is_upper = ir_icmp(e, LLVMIntSLT, ir_shl_by(e, from, 27), zero);
+	return ir_select(e, is_upper, ir_select(e, is_odd, picked[3], picked[2]),
+		ir_select(e, is_odd, picked[1], picked[0]));
+}
+
 /* Element `from` of a vector, for each lane. */
 static LLVMValueRef collective_permute(struct emit *e, LLVMValueRef value, LLVMValueRef from)
 {
+	if (e->has_avx512) {
+		return emit_join(e, collective_permute_16(e, value, from, 0),
+			collective_permute_16(e, value, from, 16));
+	}
+	if (e->has_avx2) {
+		return collective_permute_8(e, value, from);
+	}
 	LLVMValueRef room = emit_room(e, e->v.i32, "shuffled");
 	LLVMBuildStore(e->builder, value, room);
 	LLVMValueRef base = ir_bitcast(e, room, LLVMPointerType(e->s.i32, 0));
@@ -73,9 +116,10 @@ static LLVMValueRef collective_source_of(struct emit *e, enum collect_shfl mode,
 
 static void collective_shuffle(struct emit *e, enum collect_shfl mode, LLVMValueRef *words)
 {
-	const struct ptx_operand *b = &e->inst->operands[2], *c = &e->inst->operands[3];
-	if (b->kind == PTX_INT && c->kind == PTX_INT) {
-		collective_shuffle_known(e, mode, words[0], (uint32_t)b->value, (uint32_t)c->value);
+	uint64_t b, c;
+	if (emit_is_known(e, &e->inst->operands[2], &b)
+	    && emit_is_known(e, &e->inst->operands[3], &c)) {
+		collective_shuffle_known(e, mode, words[0], (uint32_t)b, (uint32_t)c);
 		return;
 	}
 	LLVMValueRef in_range;
@@ -177,13 +221,14 @@ bool emit_collective(struct emit *e, uint32_t what, const struct ptx_operand *me
 		return false;
 	}
 	size_t next = e->func->blocks[e->block].succ[0];
-	if (!is_sync && members && members->kind != PTX_INT) {
+	uint64_t set;
+	if (!is_sync && members && !emit_is_known(e, members, &set)) {
 		LLVMBasicBlockRef one = emit_block(e, "one_set");
 		LLVMBasicBlockRef many = emit_block(e, "many_sets");
-		LLVMValueRef set = emit_use(e, members, PTX_U32);
-		LLVMValueRef first = LLVMBuildExtractElement(e->builder, set, emit_u32(e, 0), "");
+		LLVMValueRef sets = emit_use(e, members, PTX_U32);
+		LLVMValueRef first = LLVMBuildExtractElement(e->builder, sets, emit_u32(e, 0), "");
 		LLVMValueRef apart = emit_lane_bits(e,
-			ir_icmp(e, LLVMIntNE, set, emit_splat(e, first)));
+			ir_icmp(e, LLVMIntNE, sets, emit_splat(e, first)));
 		LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, apart, emit_u32(e, 0)), one,
 			many);
 		emit_enter(e, one);

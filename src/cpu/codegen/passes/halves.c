@@ -21,8 +21,8 @@ static LLVMValueRef halves_widen(LLVMBuilderRef builder, LLVMValueRef halves, un
 	for (unsigned i = 0; i < LANES_AT_ONCE; i++) {
 		order[i] = LLVMConstInt(LLVMInt32TypeInContext(context), first + i, false);
 	}
-	LLVMValueRef some = LLVMBuildShuffleVector(builder, halves, LLVMGetUndef(LLVMTypeOf(halves)),
-		LLVMConstVector(order, LANES_AT_ONCE), "");
+	LLVMValueRef some = LLVMBuildShuffleVector(builder, halves,
+		LLVMGetUndef(LLVMTypeOf(halves)), LLVMConstVector(order, LANES_AT_ONCE), "");
 	return LLVMBuildFPExt(builder, LLVMBuildBitCast(builder, some, half, ""), wide, "");
 }
 

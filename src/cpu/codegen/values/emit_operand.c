@@ -125,6 +125,13 @@ LLVMValueRef emit_is_shared(struct emit *e, LLVMValueRef address)
 
 /* --- Values --- */
 
+bool emit_is_known(const struct emit *e, const struct ptx_operand *operand, uint64_t *value)
+{
+	struct uniformity lanes = uniformity_of_operand(&e->uniformity, operand);
+	*value = lanes.value;
+	return lanes.is_known && lanes.has_value && uniformity_is_uniform(&lanes);
+}
+
 void emit_def(struct emit *e, const struct ptx_operand *operand, enum ptx_type type,
 	LLVMValueRef value)
 {

@@ -116,6 +116,8 @@ bool emit_is_of_warp(enum ptx_sreg sreg);
 
 /* emit_operand.c: what an operand is as a value of a type; write a result. */
 LLVMValueRef emit_use(struct emit *e, const struct ptx_operand *operand, enum ptx_type type);
+/* W = 32: whether an operand is an integer that is known, the same in all lanes. */
+bool emit_is_known(const struct emit *e, const struct ptx_operand *operand, uint64_t *value);
 /* A value shorter than the register is extended, by its sign if the type has one. */
 void emit_def(struct emit *e, const struct ptx_operand *operand, enum ptx_type type,
 	LLVMValueRef value);
