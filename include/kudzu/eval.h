@@ -187,7 +187,7 @@ KZ_INLINE kz_var kz_var_keep(kz_var value, const char *name)
 }
 
 template <class T>
-kz_var kz_var_of(const char *name, T value)
+kz_var kz_var_of(const char *name, const T &value)
 {
 	return kz_var_make(name, kz_arg_of(value));
 }
@@ -202,7 +202,7 @@ struct kz_var_list {
 };
 
 template <class... T>
-kz_var_list<sizeof...(T)> kz_vars_capture(T... vars)
+kz_var_list<sizeof...(T)> kz_vars_capture(const T &...vars)
 {
 	return kz_var_list<sizeof...(T)>{{vars...}};
 }

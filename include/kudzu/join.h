@@ -104,7 +104,7 @@ struct kz_array_list {
 };
 
 template <class... T>
-kz_array_list<sizeof...(T)> kz_arrays_capture(T... items)
+kz_array_list<sizeof...(T)> kz_arrays_capture(const T &...items)
 {
 	return kz_array_list<sizeof...(T)>{{items...}};
 }

@@ -317,6 +317,7 @@ KZ_INLINE kz_arg kz_arg_c128(double _Complex value)
 #define KZ_ARGS_0(...) \
 	((kz_args){(const kz_arg[]){KZ_PP_MAP(KZ_ARG, __VA_ARGS__)}, KZ_PP_COUNT(__VA_ARGS__)})
 #else
+#define KZ_ARG(x) kz_arg_of(x)
 #define KZ_ARGS(...) kz_args_capture(__VA_ARGS__)
 #endif
 
@@ -600,8 +601,8 @@ kz_arg kz_arg_of(T value)
 
 template <class T, typename std::enable_if<
 	(std::is_class<T>::value || std::is_union<T>::value) && !std::is_same<T, kz_arg>::value
-	&& !std::is_convertible<T, const volatile void *>::value
-	&& !std::is_convertible<T, double>::value, int>::type = 0>
+	&& !std::is_convertible<const T &, const volatile void *>::value
+	&& !std::is_convertible<const T &, double>::value, int>::type = 0>
 kz_arg kz_arg_of(const T &)
 {
 	static_assert(sizeof(T) == 0, "pass a struct or a class as KZ_VALUE(lvalue)");
@@ -622,7 +623,7 @@ struct kz_arg_list {
 };
 
 template <class... T>
-kz_arg_list<sizeof...(T)> kz_args_capture(T... values)
+kz_arg_list<sizeof...(T)> kz_args_capture(const T &...values)
 {
 	static_assert(sizeof...(T) <= 64, "KZ_ARGS takes at most 64 arguments");
 	return kz_arg_list<sizeof...(T)>{{kz_arg_of(values)...}};
