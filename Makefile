@@ -171,16 +171,36 @@ $(BUILD)/kudzu: $(call objects,$(SOURCES_command)) $(BUILD)/command.sources $(BU
 		-o $@ $(filter %.o,$^) -L$(BUILD) -lkudzu $(LIBS)
 
 # Samples, examples and benchmarks are built as a user would build them.
-SAMPLES := $(patsubst samples/%.c,%,$(wildcard samples/*.c))
+sample-sources := $(wildcard samples/*.c samples/*.cpp)
+SAMPLES := $(sort $(basename $(notdir $(sample-sources))))
 # Programs whose text and output the pages of docs show.
-EXAMPLES := $(patsubst docs/examples/%.c,%,$(wildcard docs/examples/*.c))
+example-sources := $(wildcard docs/examples/*.c docs/examples/*.cpp)
+programs-of = $(patsubst %.$1,$(BUILD)/%,$(filter %.$1,$2))
+c-programs := $(call programs-of,c,$(sample-sources) $(example-sources))
+cxx-programs := $(call programs-of,cpp,$(sample-sources) $(example-sources))
 sample-programs := $(SAMPLES:%=$(BUILD)/samples/%)
-example-programs := $(EXAMPLES:%=$(BUILD)/docs/examples/%)
-build-sample = $(call say,CC)mkdir -p $(@D) && $(CC) -std=c11 -Wall -Wextra -pedantic -Iinclude \
-	$(MODE_$(MODE)) $(CPPFLAGS) $(CFLAGS) -MMD -MP -MF $@.d -o $@ $< $(LDFLAGS) \
-	-Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' -L$(BUILD) -lkudzu $(sample-libs) -lm
-$(sample-programs) $(example-programs): $(BUILD)/%: %.c $(BUILD)/config $(BUILD)/libkudzu.so
+example-programs := $(filter $(BUILD)/docs/%,$(c-programs) $(cxx-programs))
+ifeq ($(origin CXX),default)
+CXX := $(if $(findstring clang,$(CC)),clang++,c++)
+endif
+# Some need packages that pkg-config finds, or a C++ compiler.  Where those are missing, a sample is
+# left out: there is no program, but a file that says why.
+packages =
+needs = if $1; then rm -f $@.left-out; else rm -f $@; echo '$(strip $2)' >$@.left-out; exit 0; fi;
+need-packages = $(if $(packages),$(call needs,pkg-config --exists $(packages),\
+	pkg-config does not find $(packages)))
+need-cxx = $(call needs,command -v $(CXX) >/dev/null,there is no C++ compiler ($(CXX)))
+sample-flags = -Wall -Wextra -pedantic -Iinclude $(MODE_$(MODE)) $(CPPFLAGS)
+sample-libs = $(if $(packages),$$(pkg-config --cflags --libs $(packages)))
+sample-output = -MMD -MP -MF $@.d -o $@ $< $(LDFLAGS) -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' \
+	-L$(BUILD) -lkudzu $(sample-libs) -lm
+build-sample = $(call say,CC)mkdir -p $(@D) && $(need-packages) \
+	$(CC) -std=c11 $(sample-flags) $(CFLAGS) $(sample-output)
+$(c-programs): $(BUILD)/%: %.c $(BUILD)/config $(BUILD)/libkudzu.so
 	$(build-sample)
+$(cxx-programs): $(BUILD)/%: %.cpp $(BUILD)/config $(BUILD)/libkudzu.so
+	$(call say,CXX)mkdir -p $(@D); $(need-cxx) \
+	$(CXX) -std=c++17 $(sample-flags) $(CXXFLAGS) $(sample-output)
 $(BUILD)/docs/examples/test_kernels: sample-libs = $(CHECK_LIBS)
 
 # NVRTC from the wheels, where `make setup` put them; the user's own choice comes first.
@@ -188,7 +208,9 @@ wheel := build/nvrtc/nvidia/cu13/lib/libnvrtc.so.13
 nvrtc = $(if $(wildcard $(wheel)),KUDZU_NVRTC="$${KUDZU_NVRTC-$(CURDIR)/$(wheel)}",$(if \
 	$(filter wheel,$(NVRTC)),$(error no wheels in build/nvrtc: run `make setup NVRTC=wheel`)))
 run: all $(sample-programs) ## build and run the samples
-	@for sample in $(sample-programs); do echo "$$sample"; $(nvrtc) $$sample || exit 1; done
+	@for sample in $(sample-programs); do \
+		if [ -e $$sample ]; then echo "$$sample"; $(nvrtc) $$sample || exit 1; \
+		else echo "left out: $$sample: $$(cat $$sample.left-out)"; fi; done
 clean: ## remove what was built (build/nvrtc and build/peers, from pip, stay)
 	rm -rf $(filter-out build/nvrtc build/peers,$(wildcard build/*)) $(BUILD)
 
@@ -196,7 +218,7 @@ include make/test.mk make/bench.mk make/fuzz.mk make/install.mk
 
 -include $(patsubst %.o,%.d,$(call objects,$(sort $(SOURCES_kudzu) $(SOURCES_cpu) $(SOURCES_llvm) \
 	$(SOURCES_command) $(wildcard tests/*.c tests/*/*.c tests/*/*/*.c))))
--include $(addsuffix .d,$(sample-programs) $(example-programs) $(bench-programs) $(CITIZEN))
+-include $(addsuffix .d,$(sample-programs) $(example-programs) $(bench-programs) $(CITIZEN) $(HANDLES))
 
 endif
 

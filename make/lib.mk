@@ -48,7 +48,7 @@ LAYERS := \
 folders-of = $(foreach layer,$(LAYERS),$(if $(filter $1,$(subst :, ,$(layer))),$(firstword $(subst :, ,$(layer)))))
 sources-in = $(foreach folder,$1,$(wildcard src/$(folder)/*.c))
 
-HEADERS := $(wildcard include/kudzu/*.h)
+HEADERS := $(wildcard include/kudzu/*.h include/kudzu/*.hpp)
 # src/lib/kudzu.c has the version, and the map of the sources; src/lib/ffi.c the structs of all
 # headers.
 SOURCES_kudzu := src/lib/kudzu.c src/lib/ffi.c $(call sources-in,$(call folders-of,kudzu))

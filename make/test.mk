@@ -108,6 +108,12 @@ $(DROPIN): $(BUILD)/tests/dropin/%: tests/dropin/%.c tests/dropin/driver.h \
 		$(BUILD)/tests/dropin/libcuda.so $(BUILD)/cuda.flags
 	$(call say,CC)$(CC) -std=gnu11 -Wall -Wextra @$(BUILD)/cuda.flags -o $@ $< \
 		$(if $(filter %/matmul,$@),-ldl,-L$(@D) -lcuda)
+# It has AddressSanitizer in plain builds, too.
+HANDLES := $(BUILD)/tests/cxx/handles
+$(HANDLES): tests/cxx/handles.cpp $(BUILD)/config $(BUILD)/libkudzu.so
+	$(call say,CXX)mkdir -p $(@D); $(need-cxx) $(CXX) -std=c++17 -Wall -Wextra -Wshadow -pedantic \
+		-Iinclude $(MODE_$(if $(plain),asan,$(MODE))) $(CPPFLAGS) $(CXXFLAGS) -MMD -MP -MF $@.d \
+		-o $@ $< $(LDFLAGS) -Wl,-rpath,'$$ORIGIN/../..' -L$(BUILD) -lkudzu
 CITIZEN := $(addprefix $(BUILD)/tests/citizen/,guest reload registers ends)
 $(CITIZEN): $(BUILD)/tests/citizen/%: tests/citizen/%.c $(BUILD)/config $(BUILD)/libkudzu.so
 	$(build-sample) -ldl
@@ -158,7 +164,7 @@ plain := $(if $(filter release debug,$(MODE)),1)
 # Those of one process begin first, so that the suites fill all cores to the end.
 checks := $(if $(plain),$(if $(cpu-driver),check-citizen check-security check-dropin)) \
 	check-cli check-pages check-pycuda check-ptx-md check-env \
-	$(if $(plain),check-layers check-names check-makefile check-ffi) check-samples check-unit
+	$(if $(plain),check-layers check-names check-makefile check-ffi) $(if $(cpu-driver),check-cxx) check-samples check-unit
 # Without -j it starts itself with as many jobs as there are cores.
 jobs = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 check: ## run the tests, the samples, the README, on all cores
@@ -212,7 +218,7 @@ check-features: $(BUILD)/check_cpu $(corpus-ptx) ## what code for older processo
 		KUDZU_CPU_FEATURES=$$level CK_RUN_SUITE=$$suite $< || exit 1; \
 		done; done
 
-.PHONY: check-cli check-pages check-env check-layers check-names check-makefile check-pycuda check-ptx-md check-dropin check-ffi check-citizen check-signals check-security
+.PHONY: check-cli check-pages check-env check-layers check-names check-makefile check-pycuda check-ptx-md check-dropin check-ffi check-citizen check-cxx check-signals check-security
 # The command has one thread: tsan has nothing to find in what it prints.  A plain program opens the
 # library that is traced, which one with a sanitizer does not allow.
 check-cli: all $(BUILD)/libcuda-stub.so $(BUILD)/tests/nvml/libnvidia-ml.so.1
@@ -245,6 +251,11 @@ check-pycuda:
 	$(call step,$@,.ci/check-pycuda)
 check-citizen: lib $(CITIZEN)
 	$(call step,$@,$(nvrtc) tests/citizen/check $(BUILD))
+# Its operators new and delete are malloc and free, for which others call the sanitizer's.
+handles-asan := intercept_tls_get_addr=0:alloc_dealloc_mismatch=0:$(asan-memory)
+check-cxx: lib $(HANDLES)
+	$(call step,$@,if [ ! -e $(HANDLES) ]; then echo "$@: $$(cat $(HANDLES).left-out)"; else \
+		$(nvrtc) $(test-cache) ASAN_OPTIONS="$(handles-asan):$$ASAN_OPTIONS" $(HANDLES); fi)
 # Those with system calls that a signal ends early, but for suites whose own calls it would end.
 SIGNALLED := store file pack module image_cache warm load bundle npy npz transfer pinned memory stream streams \
 	graph capture mempool kernel prepared eval trace released array_guard threads

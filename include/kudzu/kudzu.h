@@ -73,6 +73,7 @@
  *	network.h      softmax, cross entropy
  *
  * Call from other languages
+ *	kudzu.hpp      C++17: handles that release themselves, exceptions; includes kudzu.h
  *	ffi.h          functions behind the macros
  *	preprocessor.h what the macros are made of; included by others
  *

@@ -12,7 +12,8 @@
  *	}
  *	kz_release_all(sums, a, blur_module, s, dev);    (or KZ_AUTO(kz_array, sums) to begin with)
  *
- * The macros are for C.  They hide no error: none of them prints, returns or jumps.
+ * The macros are for C; C++ has kudzu.hpp.  They hide no error: none of them prints, returns or
+ * jumps.
  */
 #include <kudzu/array.h>
 #include <kudzu/custom.h>
@@ -29,6 +30,19 @@
 #include <kudzu/stream.h>
 #include <kudzu/texture.h>
 #include <kudzu/tune.h>
+
+/* Handles and their releases, without kz_array. */
+#define KZ_PP_HANDLES(X) \
+	X(kz_buffer, kz_buffer_release) X(kz_cuda_array, kz_cuda_array_release) \
+	X(kz_device, kz_device_close) X(kz_diagnosis, kz_diagnosis_release) \
+	X(kz_diagnostics, kz_diagnostics_release) X(kz_elementwise, kz_elementwise_release) \
+	X(kz_event, kz_event_release) X(kz_exec, kz_exec_release) X(kz_graph, kz_graph_release) \
+	X(kz_image, kz_image_release) X(kz_module, kz_module_release) X(kz_npz, kz_npz_close) \
+	X(kz_pinned, kz_pinned_release) X(kz_prepared, kz_prepared_release) \
+	X(kz_random, kz_random_release) X(kz_reduction, kz_reduction_release) \
+	X(kz_sparse, kz_sparse_release) X(kz_stream, kz_stream_release) \
+	X(kz_surface, kz_surface_release) X(kz_texture, kz_texture_release) \
+	X(kz_tuning, kz_tuning_release) X(kz_watcher, kz_watcher_release)
 
 #ifndef __cplusplus
 
@@ -132,19 +146,6 @@
 	{ \
 		release(*handle); \
 	}
-
-/* Handles and their releases, without kz_array. */
-#define KZ_PP_HANDLES(X) \
-	X(kz_buffer, kz_buffer_release) X(kz_cuda_array, kz_cuda_array_release) \
-	X(kz_device, kz_device_close) X(kz_diagnosis, kz_diagnosis_release) \
-	X(kz_diagnostics, kz_diagnostics_release) X(kz_elementwise, kz_elementwise_release) \
-	X(kz_event, kz_event_release) X(kz_exec, kz_exec_release) X(kz_graph, kz_graph_release) \
-	X(kz_image, kz_image_release) X(kz_module, kz_module_release) X(kz_npz, kz_npz_close) \
-	X(kz_pinned, kz_pinned_release) X(kz_prepared, kz_prepared_release) \
-	X(kz_random, kz_random_release) X(kz_reduction, kz_reduction_release) \
-	X(kz_sparse, kz_sparse_release) X(kz_stream, kz_stream_release) \
-	X(kz_surface, kz_surface_release) X(kz_texture, kz_texture_release) \
-	X(kz_tuning, kz_tuning_release) X(kz_watcher, kz_watcher_release)
 KZ_PP_AUTO(kz_array, kz_array_release)
 KZ_PP_HANDLES(KZ_PP_AUTO)
 
