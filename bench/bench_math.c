@@ -26,7 +26,7 @@ static kz_status run_trapz(double *out, struct bench *bench)
 {
 	kz_integrate_options options = KZ_INTEGRATE_OPTIONS_INIT;
 	options.dx = 0.001;
-	return kz_trapz_get(out, sizeof(*out), bench->y, &options, &bench->err);
+	return kz_trapz_get(out, bench->y, &options, &bench->err);
 }
 
 static double loop_trapz(void)

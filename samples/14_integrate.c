@@ -22,17 +22,17 @@ static kz_error err = KZ_ERROR_INIT;
 enum { COUNT = 3142, TIMES = 100 };
 #define DX 0.001
 
-typedef kz_status integrate(void *, int64_t, kz_array *, const kz_integrate_options *, kz_error *);
+typedef kz_status integrate(void *, kz_dtype, kz_array *, const kz_integrate_options *, kz_error *);
 
 static double measure(integrate *get, kz_array *y)
 {
 	const kz_integrate_options *options = KZ_WITH(kz_integrate_options, .dx = DX, .dy = DX);
 	double area = 0, begin = seconds_now();
-	CHECK(get(&area, sizeof(area), y, options, &err));
+	CHECK(get(&area, KZ_F64, y, options, &err));
 	double first = seconds_now();
 	seconds_print("Tiempo en paralelo", first - begin);
 	for (int i = 0; i < TIMES; i++) {
-		CHECK(get(&area, sizeof(area), y, options, &err));
+		CHECK(get(&area, KZ_F64, y, options, &err));
 	}
 	seconds_print("Tiempo en paralelo (the mean of 100)", (seconds_now() - first) / TIMES);
 	return area;
@@ -54,7 +54,7 @@ static void along_a_line(kz_array *x)
 	static float host[COUNT];
 	kz_array *y = NULL;
 	CHECK(kz_eval(&y, "sin(x*x + cos(x))", NULL, &err, KZ_VARS(x)));
-	double area = measure(kz_trapz_get, y);
+	double area = measure(kz_trapz_get_as, y);
 	CHECK(kz_array_get(y, host, sizeof(host), &err));
 	double begin = seconds_now(), expected = host_trapz(host, COUNT);
 	seconds_print("Tiempo secuencial", seconds_now() - begin);
@@ -70,7 +70,7 @@ static void over_a_square(kz_array *x)
 	CHECK(kz_array_expand(&column, x, KZ_AXES(1), &err));
 	CHECK(kz_eval(&z, "sin(x*x + cos(y))", NULL, &err,
 		KZ_VARS(KZ_VAR("x", column), KZ_VAR("y", x))));
-	double volume = measure(kz_trapz2d_get, z);
+	double volume = measure(kz_trapz2d_get_as, z);
 	CHECK(kz_array_get(z, host, sizeof(host), &err));
 	double begin = seconds_now();
 	for (int i = 0; i < COUNT; i++) {
@@ -90,10 +90,10 @@ static void by_simpson(kz_device *dev)
 	double area = 0;
 	CHECK(kz_arange(&y, dev, KZ_F64, 0, 10, 1, &err));
 	CHECK(kz_power(&cubes, y, 3, &err));
-	CHECK(kz_simps_get(&area, sizeof(area), y, NULL, &err));
+	CHECK(kz_simps_get(&area, y, NULL, &err));
 	printf("simps of 0 to 9: %.1f (40.5)\n", area);
 	for (int even = KZ_SIMPS_AVG; even <= KZ_SIMPS_LAST; even++) {
-		CHECK(kz_simps_get(&area, sizeof(area), cubes,
+		CHECK(kz_simps_get(&area, cubes,
 			KZ_WITH(kz_integrate_options, .even = even), &err));
 		printf("simps of their cubes, %s: %.1f\n", names[even], area);
 	}

@@ -9,8 +9,8 @@
  *	kz_array *rows = NULL;
  *	double area;
  *	options.dx = 0.001;
- *	if (kz_trapz_get(&area, sizeof(area), y, &options, &err)     (of a 1-d y, to the host)
- *	    || kz_trapz(&rows, z, &options, &err)) {                 (of each row of a matrix)
+ *	if (kz_trapz_get(&area, y, &options, &err)         (of a 1-d y, to the host)
+ *	    || kz_trapz(&rows, z, &options, &err)) {       (of each row of a matrix)
  *		kz_error_print(&err, stderr);
  *	}
  *
@@ -129,35 +129,47 @@ KZ_API KZ_NODISCARD kz_status kz_cumulative_trapezoid(kz_array **out, kz_array *
 	const kz_integrate_options *options, kz_error *err);
 
 /**
- * Integrate 1-d samples to a number in host memory, by the trapezoidal rule.
+ * Integrate 1-d samples to a number of a C type in host memory, by the trapezoidal rule.
  *
  * The terms are added in the type of the samples; the sum is multiplied by dx in float64.
  *
- * @param host set to the integral, a double; of complex samples two, the real and the imaginary
- *        part.  Unchanged on failure.
- * @param size bytes at `host`: sizeof(double), or twice that.
+ * @param out set to the integral; unchanged on failure.
+ * @param dtype of the number at `out`: float64, or of complex samples complex128.
  * @param y samples, 1-d, or of any shape with one result.
  * @param options NULL for the defaults; without `into`.
- * @return as kz_trapz; KZ_RANGE for another size; KZ_INVALID also for more than one result.
+ * @return as kz_trapz; KZ_INVALID also for another dtype, with both, and for more than one result.
  * Async: waits for the result.
  */
-KZ_API KZ_NODISCARD kz_status kz_trapz_get(void *host, int64_t size, kz_array *y,
+KZ_API KZ_NODISCARD kz_status kz_trapz_get_as(void *out, kz_dtype dtype, kz_array *y,
 	const kz_integrate_options *options, kz_error *err);
 
-/** Integrate to a number in host memory by Simpson's rule; as kz_trapz_get and kz_simps. */
-KZ_API KZ_NODISCARD kz_status kz_simps_get(void *host, int64_t size, kz_array *y,
+/** Integrate to a number in host memory by Simpson's rule; as kz_trapz_get_as and kz_simps. */
+KZ_API KZ_NODISCARD kz_status kz_simps_get_as(void *out, kz_dtype dtype, kz_array *y,
 	const kz_integrate_options *options, kz_error *err);
 
-/** Integrate a matrix to a number in host memory; as kz_trapz_get and kz_trapz2d. */
-KZ_API KZ_NODISCARD kz_status kz_trapz2d_get(void *host, int64_t size, kz_array *z,
+/** Integrate a matrix to a number in host memory; as kz_trapz_get_as and kz_trapz2d. */
+KZ_API KZ_NODISCARD kz_status kz_trapz2d_get_as(void *out, kz_dtype dtype, kz_array *z,
 	const kz_integrate_options *options, kz_error *err);
 
-/** Integrate a matrix to a number in host memory; as kz_trapz_get and kz_simps2d. */
-KZ_API KZ_NODISCARD kz_status kz_simps2d_get(void *host, int64_t size, kz_array *z,
+/** Integrate a matrix to a number in host memory; as kz_trapz_get_as and kz_simps2d. */
+KZ_API KZ_NODISCARD kz_status kz_simps2d_get_as(void *out, kz_dtype dtype, kz_array *z,
 	const kz_integrate_options *options, kz_error *err);
 
 #ifdef __cplusplus
 }
+#else
+/** Integrate to a number of the program's, by its C type: double r; kz_trapz_get(&r, y, NULL, &err) */
+#define kz_trapz_get(out, y, options, err) \
+	kz_trapz_get_as((out), KZ_PP_DTYPE_AT(out), (y), (options), (err))
+/** Integrate by Simpson's rule to a number of the program's, by its C type. */
+#define kz_simps_get(out, y, options, err) \
+	kz_simps_get_as((out), KZ_PP_DTYPE_AT(out), (y), (options), (err))
+/** Integrate a matrix to a number of the program's, by its C type. */
+#define kz_trapz2d_get(out, z, options, err) \
+	kz_trapz2d_get_as((out), KZ_PP_DTYPE_AT(out), (z), (options), (err))
+/** Integrate a matrix by Simpson's rule to a number of the program's, by its C type. */
+#define kz_simps2d_get(out, z, options, err) \
+	kz_simps2d_get_as((out), KZ_PP_DTYPE_AT(out), (z), (options), (err))
 #endif
 
 #endif

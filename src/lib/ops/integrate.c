@@ -452,70 +452,69 @@ static kz_status integrate_check_single(const struct integral *in,
 		"got shape %s", in->name, shape_text(shape).text);
 }
 
-static kz_status integrate_get(void *host, int64_t size, const struct integrate_kind *kind,
+static kz_status integrate_get(void *out, kz_dtype dtype, const struct integrate_kind *kind,
 	kz_array *y, const kz_integrate_options *options, kz_error *err)
 {
 	struct integral in;
 	struct kz_array *result = NULL;
-	kz_status st;
+	uint64_t raw[2] = {0};
+	kz_status st = pointer_check(out, "host memory", err);
 	options = options ? options : &integrate_defaults;
-	if ((st = integrate_start(&in, kind->name, y, options, err))
+	if (st || (st = integrate_start(&in, kind->name, y, options, err))
 	    || (kind->twice && (st = integrate_check_matrix(&in, y, err)))
 	    || (st = integrate_check_single(&in, kind, err))) {
 		return st;
 	}
 	if (options->into) {
-		return error_set(err, KZ_INVALID, "kz_%s_get: the result goes to the host, not "
-			"into an array", kind->name);
+		return error_set(err, KZ_INVALID, "the result goes to the host, not into an array");
 	}
-	struct kz_device *dev = array_device(y);
-	char call[48];
-	snprintf(call, sizeof(call), "kz_%s_get", kind->name);
 	if ((st = stream_check_free(in.stream, err))
 	    || (st = array_check_capture(y, err))) {
 		return st;
 	}
-	void *slot = pinned_take_slot(dev, host, size);
 	in.result = dtype_is_complex(in.computed) ? KZ_C128 : KZ_F64;
+	const int64_t size = kz_dtype_size(in.result);
+	struct kz_device *dev = array_device(y);
+	void *slot = pinned_take_slot(dev, raw, size);
 	in.end.slot = slot;
 	st = kind->twice ? integrate_twice(&result, &in, options->dy, kind->rule, err)
 		: kind->rule(&result, &in, err);
 	if (!st && result) {
-		st = reduce_take(host, size, result, in.end.slot, err);
+		st = reduce_take(raw, size, result, in.end.slot, err);
 	}
 	if (slot) {
 		pinned_put_slot(dev, slot);
 	}
 	kz_array_release(result);
-	return st;
+	return st ? st : array_take_number(out, dtype, raw, in.result, err);
 }
 
-kz_status kz_trapz_get(void *host, int64_t size, kz_array *y, const kz_integrate_options *options,
-	kz_error *err)
+kz_status kz_trapz_get_as(void *out, kz_dtype dtype, kz_array *y,
+	const kz_integrate_options *options, kz_error *err)
 {
 	error_scope(err);
-	return integrate_get(host, size, &integrate_trapz, y, options, err);
+	return integrate_get(out, dtype, &integrate_trapz, y, options, err);
 }
 
-kz_status kz_simps_get(void *host, int64_t size, kz_array *y, const kz_integrate_options *options,
-	kz_error *err)
+kz_status kz_simps_get_as(void *out, kz_dtype dtype, kz_array *y,
+	const kz_integrate_options *options, kz_error *err)
 {
 	error_scope(err);
-	return integrate_get(host, size, &integrate_simps, y, options, err);
+	return integrate_get(out, dtype, &integrate_simps, y, options, err);
 }
 
-kz_status kz_trapz2d_get(void *host, int64_t size, kz_array *z, const kz_integrate_options *options,
-	kz_error *err)
+kz_status kz_trapz2d_get_as(void *out, kz_dtype dtype, kz_array *z,
+	const kz_integrate_options *options, kz_error *err)
 {
 	error_scope(err);
-	return integrate_get(host, size, &integrate_trapz2d, z, options, err);
+	return integrate_get(out, dtype, &integrate_trapz2d, z, options, err);
 }
 
-kz_status kz_simps2d_get(void *host, int64_t size, kz_array *z, const kz_integrate_options *options,
-	kz_error *err)
+kz_status kz_simps2d_get_as(void *out, kz_dtype dtype, kz_array *z,
+	const kz_integrate_options *options, kz_error *err)
 {
 	error_scope(err);
-	return integrate_get(host, size, &integrate_simps2d, z, options, err);
+	return integrate_get(out, dtype, &integrate_simps2d, z, options, err);
 }
 
 /* Running integrals */

@@ -170,11 +170,11 @@ DEVICE_TEST(simpsons_rule_gives_the_documented_values)
 	double got;
 	ok(kz_arange(&y, dev, KZ_F64, 0, 10, 1, &err));
 	ok(kz_power(&cubes, y, 3, &err));
-	ok(kz_simps_get(&got, sizeof(got), y, NULL, &err));
+	ok(kz_simps_get(&got, y, NULL, &err));
 	ck_assert_double_eq(got, 40.5);
 	for (int even = KZ_SIMPS_AVG; even <= KZ_SIMPS_LAST; even++) {
 		options.even = even;
-		ok(kz_simps_get(&got, sizeof(got), cubes, &options, &err));
+		ok(kz_simps_get(&got, cubes, &options, &err));
 		ck_assert_double_eq_tol(got, want[even], 1e-12 * want[even]);
 	}
 	release_arrays(y, cubes);
@@ -191,15 +191,15 @@ DEVICE_TEST(points_may_coincide)
 	ok(kz_array_from(&points[1], dev, KZ_F64, KZ_SHAPE(7), x, sizeof(x), &err));
 	ok(kz_array_from(&points[0], dev, KZ_F64, KZ_SHAPE(7), y, sizeof(y), &err));
 	options.x = points[1];
-	ok(kz_simps_get(&got, sizeof(got), points[0], &options, &err));
+	ok(kz_simps_get(&got, points[0], &options, &err));
 	ck_assert_double_eq_tol(got, -17.524801587301585, 1e-13);
-	ok(kz_trapz_get(&got, sizeof(got), points[0], &options, &err));
+	ok(kz_trapz_get(&got, points[0], &options, &err));
 	ck_assert_double_eq(got, 9.875);
 	ok(kz_array_slice(&some, points[0], KZ_AT(KZ_SLICE(0, 6)), &err));
 	ok(kz_array_slice(&options.x, points[1], KZ_AT(KZ_SLICE(0, 6)), &err));
 	for (int even = KZ_SIMPS_AVG; even <= KZ_SIMPS_LAST; even++) {
 		options.even = even;
-		ok(kz_simps_get(&got, sizeof(got), some, &options, &err));
+		ok(kz_simps_get(&got, some, &options, &err));
 		ck_assert_double_eq_tol(got, want[even], 1e-14 * 16);
 	}
 	release_arrays(some, options.x, points[0], points[1]);
@@ -243,10 +243,10 @@ DEVICE_TEST(corners_have_a_quarter_and_edges_a_half)
 		ok(kz_array_zeros(&z, dev, KZ_F64, KZ_SHAPE(3, 4), &err));
 		ok(kz_array_slice(&place, z, KZ_AT(i / 4, i % 4), &err));
 		ok(kz_array_set(place, &one, sizeof(one), &err));
-		ok(kz_trapz2d_get(&got, sizeof(got), z, NULL, &err));
+		ok(kz_trapz2d_get(&got, z, NULL, &err));
 		ck_assert_double_eq(got,
 			(i / 4 == 1 ? 1 : 0.5) * (i % 4 == 1 || i % 4 == 2 ? 1 : 0.5));
-		ok(kz_simps2d_get(&got, sizeof(got), z, NULL, &err));
+		ok(kz_simps2d_get(&got, z, NULL, &err));
 		/* simps of four: 5/12, 13/12, 13/12, 5/12 */
 		ck_assert_double_eq_tol(got, (i / 4 == 1 ? 4 : 1) / 3.0
 			* (i % 4 == 1 || i % 4 == 2 ? 13 : 5) / 12.0, 1e-15 * 4);
@@ -308,22 +308,24 @@ DEVICE_TEST(a_number_goes_to_the_host)
 			continue;
 		}
 		double got[2] = {7, 7};
-		int64_t size = !dtype_is_complex(dtype) ? 8 : 16;
+		kz_dtype number = !dtype_is_complex(dtype) ? KZ_F64 : KZ_C128;
 		kz_integrate_options options = KZ_INTEGRATE_OPTIONS_INIT;
 		kz_array *array = sampled_array(dtype, KZ_SHAPE(30), y);
 		options.dx = 0.125;
-		ok(kz_trapz_get(got, size, array, &options, &err));
+		ok(kz_trapz_get_as(got, number, array, &options, &err));
 		double complex want = trapezoids(y, NULL, 30, 0.125);
 		ck_assert_double_eq(got[0], creal(want));
-		ck_assert(size == 8 ? got[1] == 7 : got[1] == cimag(want)); /* NOLINT: exact */
-		ok(kz_simps_get(got, size, array, &options, &err));
+		ck_assert(number == KZ_F64 ? got[1] == 7 : got[1] == cimag(want)); /* NOLINT: exact */
+		ok(kz_simps_get_as(got, number, array, &options, &err));
 		want = simpson(y, NULL, 30, 0.125, KZ_SIMPS_AVG);
 		ck_assert_double_eq_tol(got[0], creal(want), 30 * sampled_epsilon(KZ_F32));
-		fails(kz_trapz_get(got, size / 2, array, &options, &err), KZ_RANGE, "bytes");
-		fails(kz_simps_get(got, size * 2, array, &options, &err), KZ_RANGE, "bytes");
+		fails(kz_trapz_get_as(got, KZ_F32, array, &options, &err), KZ_INVALID,
+			"kz_trapz_get_as: the result is ");
+		fails(kz_simps_get_as(got, number == KZ_F64 ? KZ_C128 : KZ_F64, array, &options,
+			&err), KZ_INVALID, "and the number for it is ");
 		options.into = array;
-		fails(kz_trapz_get(got, size, array, &options, &err), KZ_INVALID,
-			"kz_trapz_get: the result goes to the host, not into an array");
+		fails(kz_trapz_get_as(got, number, array, &options, &err), KZ_INVALID,
+			"kz_trapz_get_as: the result goes to the host, not into an array");
 		kz_array_release(array);
 	}
 }
@@ -412,9 +414,9 @@ DEVICE_TEST(nothing_is_compiled_for_a_size_or_a_distance)
 		double got;
 		options.dx = 1 / (double)count;
 		ok(kz_array_ones(&y, dev, KZ_F32, KZ_SHAPE(count), &err));
-		ok(kz_trapz_get(&got, sizeof(got), y, &options, &err));
+		ok(kz_trapz_get(&got, y, &options, &err));
 		ck_assert_double_eq_tol(got, (double)(count - 1) / (double)count, 1e-12);
-		ok(kz_simps_get(&got, sizeof(got), y, &options, &err));
+		ok(kz_simps_get(&got, y, &options, &err));
 		if (count > 17) {
 			ck_assert_int_eq(support_compiled(dev), compiled);
 		}
@@ -440,9 +442,9 @@ DEVICE_TEST(sums_are_trees)
 	for (int i = 0; i < 2; i++) {
 		ok(kz_array_astype(&as, array, types[i], &err));
 		want = i ? 0.0999755859375 : (double)0.1f;
-		ok(kz_trapz_get(&got, sizeof(got), as, &options, &err));
+		ok(kz_trapz_get(&got, as, &options, &err));
 		ck_assert_double_eq_tol(got, want, 4e-7 * want);
-		ok(kz_simps_get(&got, sizeof(got), as, &options, &err));
+		ok(kz_simps_get(&got, as, &options, &err));
 		ck_assert_double_eq_tol(got, want, 4e-7 * want);
 		kz_array_release(as);
 	}
@@ -461,13 +463,13 @@ DEVICE_TEST(the_notebooks_integrals_are_right)
 	ok(kz_arange(&x, dev, KZ_F32, 0, 3142, 1, &err));
 	ok(kz_apply_into(x, KZ_OP_MULTIPLY, &err, KZ_ARGS(x, 0.001)));
 	ok(kz_eval(&y, "sin(x*x + cos(x))", NULL, &err, KZ_VARS(x)));
-	ok(kz_trapz_get(&got, sizeof(got), y, &options, &err));
+	ok(kz_trapz_get(&got, y, &options, &err));
 	ck_assert_double_eq_tol(got, 1.3175980, 1e-6);
 	if (count == 3142) {
 		ok(kz_array_view(&column, x, KZ_SHAPE(count, 1), NULL, 0, &err));
 		ok(kz_eval(&z, "sin(x*x + cos(y))", NULL, &err,
 			KZ_VARS(KZ_VAR("x", column), KZ_VAR("y", x))));
-		ok(kz_trapz2d_get(&got, sizeof(got), z, &options, &err));
+		ok(kz_trapz2d_get(&got, z, &options, &err));
 		ck_assert_double_eq_tol(got, 1.8580520, 1e-5);
 	}
 	release_arrays(x, column, y, z);
@@ -490,7 +492,7 @@ DEVICE_TEST(fewer_than_two_samples_have_no_area)
 			sampled_check(out, KZ_SHAPE(3), zeros, 0);
 			release_arrays(y, out);
 			ok(kz_array_ones(&y, dev, KZ_I32, KZ_SHAPE(count), &err));
-			ok((i ? kz_simps_get : kz_trapz_get)(&got, sizeof(got), y, NULL, &err));
+			ok((i ? kz_simps_get_as : kz_trapz_get_as)(&got, KZ_F64, y, NULL, &err));
 			ck_assert_double_eq(got, 0);
 			kz_array_release(y);
 			ok(kz_array_ones(&y, dev, KZ_F32, KZ_SHAPE(4, count), &err));
@@ -534,12 +536,12 @@ DEVICE_TEST(nan_and_infinity_are_seen)
 	kz_array *array, *some;
 	double got;
 	ok(kz_array_from(&array, dev, KZ_F32, KZ_SHAPE(5), y, sizeof(y), &err));
-	ok(kz_trapz_get(&got, sizeof(got), array, NULL, &err));
+	ok(kz_trapz_get(&got, array, NULL, &err));
 	ck_assert_double_nan(got);
-	ok(kz_simps_get(&got, sizeof(got), array, NULL, &err));
+	ok(kz_simps_get(&got, array, NULL, &err));
 	ck_assert_double_nan(got);
 	ok(kz_array_slice(&some, array, KZ_AT(KZ_SLICE(2, KZ_OMIT)), &err));
-	ok(kz_trapz_get(&got, sizeof(got), some, NULL, &err));
+	ok(kz_trapz_get(&got, some, NULL, &err));
 	ck_assert_double_eq(got, INFINITY);
 	release_arrays(array, some);
 }
@@ -558,7 +560,7 @@ DEVICE_TEST(what_does_not_fit_is_refused)
 	fails(kz_trapz(&out, x, NULL, &err), KZ_INVALID, "trapz does not take struct "
 		"integrated_pair");
 	fails(kz_trapz2d(&out, x, NULL, &err), KZ_INVALID, "trapz2d");
-	fails(kz_trapz_get(&got, sizeof(got), y, NULL, &err), KZ_INVALID,
+	fails(kz_trapz_get(&got, y, NULL, &err), KZ_INVALID,
 		"trapz: expected samples of one integral, got shape (4, 5)");
 	options.axis = 2;
 	fails(kz_simps(&out, y, &options, &err), KZ_RANGE, "axis 2");
