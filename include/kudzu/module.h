@@ -95,7 +95,7 @@ typedef enum kz_cache_mode {
  * How the driver makes machine code of PTX.  Initialize with KZ_LOAD_OPTIONS_INIT.
  *
  * The driver ignores them for a cubin.  On the CPU device max_registers limits what
- * kz_kernel_describe says, and with that the occupancy; the others change nothing.
+ * kz_kernel_describe says, and with that the occupancy; the others but verbose change nothing.
  */
 typedef struct kz_load_options {
 	size_t size;           /**< sizeof(kz_load_options) */
@@ -107,7 +107,8 @@ typedef struct kz_load_options {
 	int debug;             /**< nonzero: device debugging */
 	int cache_mode;        /**< a kz_cache_mode */
 	int verbose;           /**< nonzero: kz_module_log has the registers, the spills and the
-	                            memory of each kernel, as `ptxas -v` prints them */
+	                            memory of each kernel, as `ptxas -v` prints them.  The CPU
+	                            device knows no spills, and its registers are an estimate */
 	int log_size;          /**< bytes of the driver's messages to keep; 0: 8192 */
 	const char *arch;      /**< "sm_90"; NULL: the device's */
 	void *reserved[4];

@@ -14,16 +14,6 @@ static int function_const_size(const struct ptx_module *module)
 	return size < INT32_MAX ? (int)size : INT32_MAX;
 }
 
-/* A processor has no registers like a GPU's.  The answer, from which occupancy follows, lets 1024
- * threads run. */
-static int function_register_count(const struct function *function)
-{
-	const size_t limit = function->module->max_registers;
-	size_t count = function->reg_count;
-	count = count < 16 ? 16 : count > 64 ? 64 : count;
-	return (int)(limit > 0 && limit < count ? limit : count);
-}
-
 static bool function_is_compiled(const struct function *function)
 {
 	return atomic_load_explicit(&function->is_compiled, memory_order_acquire);

@@ -27,6 +27,7 @@
 #include "cpu/ptx/check.h"
 #include "cpu/ptx/parse.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define VAR_ALIGN 256
@@ -260,6 +261,30 @@ static bool module_read(struct module *module, const char *text, size_t size,
 	return ok && module_is_portable(ptx, diag) && function_create_all(module, diag);
 }
 
+/* Tell of each kernel what `ptxas -v` tells, but for spills, of which nothing is known. */
+static CUresult module_log_kernels(const char *call, struct module *module,
+	struct jit_options *options)
+{
+	CUresult result = CUDA_SUCCESS;
+	for (size_t i = 0; result == CUDA_SUCCESS && i < module->function_count; i++) {
+		struct function *function = NULL;
+		result = module_function(call, module, i, &function);
+		if (result != CUDA_SUCCESS) {
+			break;
+		}
+		const struct ptx_func *func = function->ptx;
+		char text[160];
+		jit_options_log(&options->info, "ptxas info    : Compiling entry function '");
+		jit_options_log(&options->info, func->name);
+		snprintf(text, sizeof(text), "' for 'sm_89'\nptxas info    : Used %d registers, %zu "
+			"bytes smem, %zu bytes cmem[3], %zu bytes lmem\n",
+			function_register_count(function), (size_t)func->shared_size,
+			module_const_size(&module->ptx), (size_t)func->local_size);
+		jit_options_log(&options->info, text);
+	}
+	return result;
+}
+
 CUresult cu_module_create(const char *call, struct context *context, const char *text, size_t size,
 	struct jit_options *options, struct module **out)
 {
@@ -283,8 +308,16 @@ CUresult cu_module_create(const char *call, struct context *context, const char 
 		cu_module_release(module);
 		return jit_options_fail(call, &diag, options);
 	}
-	*out = module;
-	return CUDA_SUCCESS;
+	CUresult result = options->is_verbose ? module_log_kernels(call, module, options)
+		: CUDA_SUCCESS;
+	if (result == CUDA_SUCCESS) {
+		*out = module;
+	} else if (context) {
+		module_free(&module->object);
+	} else {
+		cu_module_release(module);
+	}
+	return result;
 }
 
 CUresult module_global(const char *call, struct module *module, const char *name,

@@ -127,6 +127,8 @@ void function_inherit(struct function *function);
 /* Bytes of dynamic shared memory that a launch in a mode may ask for; the default mode is the
  * function's own. */
 int function_max_dynamic(const struct function *function, CUsharedMemoryMode mode);
+/* Registers of a thread: an estimate, within the limit of its module. */
+int function_register_count(const struct function *function);
 /* Threads per block that a kernel can have. */
 unsigned function_max_threads(const struct ptx_func *func);
 /* Compile it if that has not been done yet. */

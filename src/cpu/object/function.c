@@ -247,6 +247,16 @@ CUresult module_find_function(const char *call, struct module *module, const cha
 		: CUDA_SUCCESS;
 }
 
+/* A processor has no registers like a GPU's.  The answer, from which occupancy follows, lets 1024
+ * threads run. */
+int function_register_count(const struct function *function)
+{
+	const size_t limit = function->module->max_registers;
+	size_t count = function->reg_count;
+	count = count < 16 ? 16 : count > 64 ? 64 : count;
+	return (int)(limit > 0 && limit < count ? limit : count);
+}
+
 /* --- Code --- */
 
 /* Each kernel's code has pages of its own. */

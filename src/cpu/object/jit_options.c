@@ -93,6 +93,9 @@ CUresult jit_options_read(const char *call, struct jit_options *out, unsigned co
 		case CU_JIT_MAX_REGISTERS:
 			out->max_registers = (uint32_t)(uintptr_t)values[i];
 			break;
+		case CU_JIT_LOG_VERBOSE:
+			out->is_verbose = (uint32_t)(uintptr_t)values[i] != 0;
+			break;
 		case CU_JIT_WALL_TIME:
 			out->wall_time = &values[i];
 			break;
@@ -118,6 +121,7 @@ CUresult jit_options_read(const char *call, struct jit_options *out, unsigned co
 	}
 	jit_options_start_log(&out->error);
 	jit_options_start_log(&out->info);
+	out->is_verbose = out->is_verbose && out->info.text;
 	jit_options_start(out);
 	return CUDA_SUCCESS;
 }

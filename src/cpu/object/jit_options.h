@@ -25,6 +25,7 @@ struct jit_options {
 	uint64_t started_ns;
 	float spent_ms;
 	uint32_t max_registers;     /* per thread; 0: no limit */
+	bool is_verbose;            /* the info log tells of each kernel */
 	const char **symbol_names;  /* extern variables that live at addresses of the caller */
 	void **symbol_addresses;
 	size_t symbol_count;

@@ -163,6 +163,48 @@ START_TEST(options_give_logs_and_times)
 }
 END_TEST
 
+static const char two_kernels[] = ".version 8.0\n.target sm_75\n.address_size 64\n"
+	".const .b8 c[48];\n.visible .entry one()\n{\n\t.reg .b32 %r<20>;\n"
+	"\t.shared .b8 s[12];\n\tret;\n}\n.visible .entry two()\n{\n\t.local .b8 l[40];\n"
+	"\tret;\n}\n";
+
+/* With the logs as a GPU's driver writes them; a limit of registers shows. */
+START_TEST(verbose_options_tell_of_each_kernel)
+{
+	char info[1024] = "old", small[32];
+	CUjit_option names[] = {CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES,
+		CU_JIT_LOG_VERBOSE, CU_JIT_MAX_REGISTERS};
+	void *values[] = {info, (void *)sizeof(info), (void *)1, (void *)9};
+	CUmodule module;
+	CUlibrary library;
+	if (driver_lacks("these words are the CPU device's")) {
+		return;
+	}
+	const char *const expected = "ptxas info    : Compiling entry function 'one' for 'sm_89'\n"
+		"ptxas info    : Used 9 registers, 12 bytes smem, 48 bytes cmem[3], 0 bytes lmem\n"
+		"ptxas info    : Compiling entry function 'two' for 'sm_89'\n"
+		"ptxas info    : Used 9 registers, 0 bytes smem, 48 bytes cmem[3], 40 bytes lmem\n";
+	OK(cuModuleLoadDataEx(&module, two_kernels, 4, names, values));
+	ck_assert_str_eq(info, expected);
+	ck_assert_uint_eq((uintptr_t)values[1], strlen(info));
+	values[1] = (void *)sizeof(info);
+	OK(cuLibraryLoadData(&library, two_kernels, names, values, 4, NULL, NULL, 0));
+	ck_assert_str_eq(info, expected);
+	values[0] = small;
+	values[1] = (void *)sizeof(small);
+	OK(cuModuleLoadDataEx(&module, two_kernels, 4, names, values));
+	ck_assert_uint_eq(strlen(small), sizeof(small) - 1);
+	ck_assert(strncmp(small, expected, sizeof(small) - 1) == 0);
+	values[0] = NULL; /* nowhere to write */
+	OK(cuModuleLoadDataEx(&module, two_kernels, 4, names, values));
+	values[0] = info;
+	values[1] = (void *)sizeof(info);
+	values[2] = NULL;
+	OK(cuModuleLoadDataEx(&module, two_kernels, 4, names, values));
+	ck_assert_str_eq(info, "");
+}
+END_TEST
+
 START_TEST(extern_variables_can_be_given_an_address)
 {
 	static const char ptx[] = ".version 8.0\n.target sm_75\n.address_size 64\n"
@@ -415,6 +457,7 @@ SUITE(api_library)
 	tcase_add_loop_test(tc, fat_binaries_run, 0, countof(sample_names));
 	tcase_add_tests(tc, 1, files_that_cannot_be_loaded_say_why,
 		a_file_with_a_pointer_to_code_is_refused, options_give_logs_and_times,
+		verbose_options_tell_of_each_kernel,
 		extern_variables_can_be_given_an_address,
 		functions_are_compiled_when_they_are_needed,
 		kernels_of_a_library_are_functions_of_each_context,

@@ -15,6 +15,7 @@
 #include "support/suite.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -362,9 +363,33 @@ START_TEST(nothing_behind_the_size_is_read)
 END_TEST
 
 /* The stub's log has the options that it got. */
+static const char options_ptx[] = ".version 7.0\n.target sm_75\n.address_size 64\n";
+
+/* Load those bytes, a file with them, or an image of them. */
+static kz_module *load_by(int way, kz_device *dev, const kz_load_options *options)
+{
+	kz_module *mod = NULL;
+	kz_image *image = NULL;
+	char path[64];
+	const size_t size = sizeof(options_ptx) - 1;
+	int fd = way == 1 ? memfd_create("ptx", 0) : -1;
+	if (way == 0) {
+		ok(kz_module_load_with(&mod, dev, options_ptx, (int64_t)size, options, &err));
+	} else if (way == 1) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		ck_assert_int_eq(write(fd, options_ptx, size), (ssize_t)size);
+		ok(kz_module_load_file_with(&mod, dev, path, options, &err));
+		close(fd);
+	} else {
+		ok(kz_image_create(&image, options_ptx, (int64_t)size, &err));
+		ok(kz_module_load_image_with(&mod, dev, image, options, &err));
+		kz_image_release(image);
+	}
+	return mod;
+}
+
 START_TEST(options_of_the_drivers_compiler_arrive)
 {
-	static const char ptx[] = ".version 7.0\n.target sm_75\n.address_size 64\n";
 	static const struct {
 		kz_load_options options;
 		const char *log;
@@ -377,17 +402,16 @@ START_TEST(options_of_the_drivers_compiler_arrive)
 		{{.max_registers = 9, .cache_mode = 1, .line_info = 1}, "0=9 13=1 14=1 "},
 	};
 	kz_device *dev = support_open_stub("");
-	kz_module *mod = NULL;
-	for (size_t i = 0; i < countof(rows); i++) {
+	for (size_t i = 0; i < 3 * countof(rows); i++) {
 		char log[64];
-		kz_load_options options = rows[i].options;
+		kz_load_options options = rows[i / 3].options;
 		options.size = sizeof(options);
-		ok(kz_module_load_with(&mod, dev, ptx, sizeof(ptx) - 1, &options, &err));
+		kz_module *mod = load_by((int)i % 3, dev, &options);
 		ck_assert_str_eq(kz_module_log(mod), "");
 		kz_module_release(mod);
 		options.verbose = 1;
-		ok(kz_module_load_with(&mod, dev, ptx, sizeof(ptx) - 1, &options, &err));
-		snprintf(log, sizeof(log), "12=1 %s", rows[i].log);
+		mod = load_by((int)i % 3, dev, &options);
+		snprintf(log, sizeof(log), "12=1 %s", rows[i / 3].log);
 		ck_assert_str_eq(kz_module_log(mod), log);
 		kz_module_release(mod);
 	}
@@ -457,6 +481,8 @@ START_TEST(a_limit_of_registers_is_kept)
 			ok(kz_module_kernel(&kernel, mod, "many", &err));
 			ok(kz_kernel_describe(kernel, &info, &err));
 			ck_assert(limit ? info.registers == limit : info.registers > 24);
+			const char *used = strstr(kz_module_log(mod), "Used ");
+			ck_assert_int_eq(used ? atoi(used + 5) : 0, by_source ? 0 : info.registers);
 			kz_module_release(mod);
 			kz_image_release(image);
 		}
