@@ -7,8 +7,9 @@
  * in most programs, one access serves all lanes of a row.  In loops there are two more cases: all
  * lanes of a row may read one element, as in the textbook's product of matrices, and the lanes of a
  * warp may be equally far apart, as when each thread has a row of a matrix; those follow each
- * other.  Otherwise LLVM gathers what is loaded, or each lane has its own access, in a C function.
- * The warps of a team share one test, so that they have long blocks without branches.
+ * other.  Otherwise there is a gather or a scatter, or each lane has an access of its own, in a C
+ * function if the kernel is large.  The warps of a team share one test, so that they have long
+ * blocks without branches.
  *
  * For the message of a fault an access notes the lane, or where the element of lane 0 is and how
  * far apart the elements are.  A team notes where each row begins, as one vector, which a pass can
@@ -27,6 +28,8 @@
 #include <string.h>
 
 enum { SHORTEST_ROW = 8 };
+/* Loads of a kernel that is small enough for ways that take long to compile. */
+enum { MOST_READS = 16 };
 
 /* The memory that is read or written: in each lane `count` adjacent elements. */
 struct vector_access {
@@ -304,6 +307,9 @@ static void vector_load_each(struct vector_access *w)
 	}
 }
 
+/* Of a lane, in words: launch_failure.c looks for a fault so far behind its address. */
+enum { MOST_STORED = 2 };
+
 static void vector_scatter(struct vector_access *w)
 {
 	struct emit *e = w->e;
@@ -312,11 +318,33 @@ static void vector_scatter(struct vector_access *w)
 	emit_scatter(e, w->values[0], LLVMBuildIntToPtr(e->builder, w->at, places, ""));
 }
 
+/* Each lane has a store of its own; those that do not run store where nobody reads. */
+static void vector_store_lanes(struct vector_access *w)
+{
+	struct emit *e = w->e;
+	LLVMValueRef places[RT_MAX_WIDTH];
+	vector_note_gather(e, w->at);
+	if (e->mask_lanes) {
+		LLVMValueRef room = emit_room(e, LLVMArrayType(e->s.i64, MOST_STORED), "nowhere");
+		w->at = ir_select(e, e->mask_lanes, w->at,
+			emit_splat(e, emit_pointer_bits(e, room)));
+	}
+	for (unsigned i = 0; i < e->width; i++) {
+		places[i] = LLVMBuildIntToPtr(e->builder, vector_address_of(w, i), e->ptr, "");
+	}
+	emit_store_lanes(e, w->values, places, w->size, w->count);
+}
+
 /* Elements that overlap are stored in the order of the lanes, all elements of a lane at once. */
 static void vector_store_each(struct vector_access *w)
 {
 	if (w->size >= sizeof(uint32_t) && w->count == 1 && emit_can_scatter(w->e)) {
 		vector_scatter(w);
+		return;
+	}
+	if (vector_step_of(w) <= MOST_STORED * sizeof(uint64_t)
+	    && ptx_reads_few(w->e->func, MOST_READS)) {
+		vector_store_lanes(w);
 		return;
 	}
 	emit_put_lanes(w->e, w->at, w->values, w->count);
@@ -356,7 +384,6 @@ static const struct way stores[] = {{vector_store_whole, vector_are_neighbours},
 /* Each other way than neighbours costs time to compile, so those are for loops in small kernels. */
 static bool vector_is_possible(const struct way *way, const struct vector_access *w)
 {
-	enum { MOST_READS = 16 };
 	bool has_rows = w->row < w->e->width;
 	return vector_may_be_one_access(w) && (way->test == vector_are_neighbours
 		|| (!w->member && has_rows == (way->test == vector_are_alike)
