@@ -158,7 +158,7 @@ KZ_API KZ_NODISCARD kz_status kz_simps2d_get_as(void *out, kz_dtype dtype, kz_ar
 #ifdef __cplusplus
 }
 #else
-/** Integrate to a number of the program's, by its C type: double r; kz_trapz_get(&r, y, NULL, &err) */
+/** Integrate to a number of the program's, by its C type: kz_trapz_get(&r, y, NULL, &err). */
 #define kz_trapz_get(out, y, options, err) \
 	kz_trapz_get_as((out), KZ_PP_DTYPE_AT(out), (y), (options), (err))
 /** Integrate by Simpson's rule to a number of the program's, by its C type. */
