@@ -48,7 +48,7 @@
  *	array.h        arrays on the device, from and to the host
  *	create.h       numbers in a row, identity
  *	random.h       random numbers
- *	view.h         slices and other views
+ *	view.h         slices, single elements, other views
  *	join.h         concatenate, stack, tile
  *	indexing.h     take, put, scatter, nonzero
  *	npy.h          files of numpy
@@ -58,7 +58,7 @@
  *	ops.h          operations on elements
  *	eval.h         expressions as strings
  *	custom.h       kernels from a line of C
- *	reduce.h       sums, extremes, means
+ *	reduce.h       sums, extremes, means, to arrays or to a number of C
  *	scan.h         running sums, differences
  *	segment.h      segments and runs
  *	sort.h         sorting, partitions, quantiles
