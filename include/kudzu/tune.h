@@ -232,8 +232,9 @@ typedef struct kz_tuning kz_tuning;
  * @param options NULL for the defaults.
  * @param args as for kz_prepared_create: KZ_IN, KZ_OUT and KZ_INOUT are refused.  The memory of
  *        arrays and buffers that the kernel takes by a pointer to something that is not const is
- *        copied once, and put back as options.restore says.  KZ_DEVPTR, textures and surfaces are
- *        not.
+ *        copied once, and put back as options.restore says.  What KZ_DEVPTR, textures and
+ *        surfaces lead to is not, and the variables of a module keep what the launches before
+ *        have left.
  * @return KZ_OK, with at least one configuration that was timed; KZ_INVALID for a table without
  *         parameters, a parameter without values, a block below 1, a macro that the source does not
  *         use, more than 1,000,000 configurations, and if none of them is possible; KZ_STATE in a

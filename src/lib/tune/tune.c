@@ -327,16 +327,7 @@ static kz_status tune_refuse(const kz_tuning *tuning, const char *kernel, kz_err
 	for (size_t i = 0; i < tuning->count; i++) {
 		const struct tune_trial *trial = &tuning->trials[i];
 		if (trial->result.outcome == KZ_TUNE_FAILED) {
-			bool mine = error_is_clean(err);
-			kz_status st = error_retell(err, &trial->error, "no configuration of '%s' "
-				"works; %s: %s", kernel, trial->result.text, trial->result.message);
-			if (mine) {
-				const kz_error *why = &trial->error;
-				error_add_place(err, why->file, why->line, why->column);
-				error_add_hint(err, why->hint);
-				error_take_log(err, why->log ? mem_strdup(why->log) : NULL);
-			}
-			return st;
+			return tune_trial_retell(err, trial, "no configuration works; ", kernel);
 		}
 	}
 	return error_set(err, KZ_NOT_FOUND, "no configuration of '%s' has right results: 'check' "

@@ -16,8 +16,7 @@
 #include "base/alloc.h"
 #include "base/env.h"
 #include "base/store.h"
-#include "lib/cache/deps.h"
-#include "lib/cache/key.h"
+#include "lib/cache/cache.h"
 #include "lib/module/module.h"
 
 #include <string.h>
@@ -133,8 +132,9 @@ kz_status tune_kept_key(struct str *out, kz_device *dev, const struct tune_space
 	};
 	struct str compile = STR_INIT;
 	*out = (struct str)STR_INIT;
-	kz_status st = image_read_options(&request, tunable->compile, err);
-	if (st) {
+	kz_status st;
+	if ((st = cache_check_variables(err))
+	    || (st = image_read_options(&request, tunable->compile, err))) {
 		return st;
 	}
 	str_addn(out, TUNE_KEPT_KIND, sizeof(TUNE_KEPT_KIND));

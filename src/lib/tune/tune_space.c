@@ -114,6 +114,10 @@ static kz_status space_check_parameter(const kz_tunable *tunable, int64_t i, con
 		st = parameter->kind == KZ_TUNE_MACRO
 			? space_find_macro(&is_used, tunable, name, err) : KZ_OK;
 	}
+	if (!st && parameter->kind == KZ_TUNE_TEMPLATE && strchr(tunable->kernel, '<')) {
+		return error_set(err, KZ_INVALID, "parameter '%s': the kernel's name, '%s', has "
+			"the template's arguments already", name, tunable->kernel);
+	}
 	return st || is_used ? st
 		: error_set(err, KZ_INVALID, "parameter '%s': the source does not use a macro of "
 			"this name", name);

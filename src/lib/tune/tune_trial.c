@@ -35,19 +35,29 @@ static bool trial_may_write(const struct kz_kernel *kernel, size_t i)
 	return !type || strncmp(type, "const ", 6) != 0;
 }
 
+/* Where the memory of a device is copied, which may be a peer. */
+static kz_stream *trial_stream(const struct tune_run *run, kz_device *dev)
+{
+	return dev == run->dev ? run->stream : kz_device_stream(dev);
+}
+
 static kz_status trial_save_argument(struct tune_saved *saved, const struct tune_run *run,
 	const kz_arg *arg, kz_error *err)
 {
 	if (args_is_array(arg)) {
-		return kz_array_copy_on(&saved->array, (kz_array *)arg->value.p, run->stream, err);
+		kz_array *array = (kz_array *)arg->value.p;
+		return kz_array_copy_on(&saved->array, array,
+			trial_stream(run, kz_array_device(array)), err);
 	}
 	kz_buffer *buffer = (kz_buffer *)arg->value.p;
+	kz_device *dev = kz_buffer_device(buffer);
 	int64_t size = kz_buffer_size(buffer);
-	if (arg->kind != KZ_ARG_BUFFER || size == 0) {
+	if (size == 0) {
 		return KZ_OK;
 	}
-	kz_status st = kz_buffer_create(&saved->buffer, run->dev, size, err);
-	return st ? st : kz_copy_dtod_on(saved->buffer, 0, buffer, 0, size, run->stream, err);
+	kz_status st = kz_buffer_create(&saved->buffer, dev, size, err);
+	return st ? st : kz_copy_dtod_on(saved->buffer, 0, buffer, 0, size,
+		trial_stream(run, dev), err);
 }
 
 static kz_status trial_save(struct tune_run *run, const struct kz_kernel *kernel, kz_error *err)
@@ -74,10 +84,12 @@ static kz_status trial_restore(struct tune_run *run, kz_error *err)
 		const struct tune_saved *saved = &run->saved[i];
 		void *to = (void *)run->args.items[i].value.p;
 		if (saved->array) {
-			st = kz_array_assign_on(to, saved->array, run->stream, err);
+			st = kz_array_assign_on(to, saved->array,
+				trial_stream(run, kz_array_device(to)), err);
 		} else if (saved->buffer) {
 			st = kz_copy_dtod_on(to, 0, saved->buffer, 0,
-				kz_buffer_size(saved->buffer), run->stream, err);
+				kz_buffer_size(saved->buffer),
+				trial_stream(run, kz_buffer_device(to)), err);
 		}
 	}
 	return st;
@@ -272,6 +284,20 @@ kz_status tune_trial_run(struct tune_trial *trial, struct tune_run *run, kz_erro
 	if (!trial_ends_all(run, st)) {
 		return KZ_OK;
 	}
-	return error_retell(err, why, "configuration %s of '%s': %s", result->text,
-		run->tunable->kernel, result->message);
+	return tune_trial_retell(err, trial, "configuration ", run->tunable->kernel);
+}
+
+kz_status tune_trial_retell(kz_error *err, const struct tune_trial *trial, const char *before,
+	const char *kernel)
+{
+	const kz_error *why = &trial->error;
+	bool mine = error_is_clean(err);
+	kz_status st = error_retell(err, why, "%s%s of '%s': %s", before, trial->result.text,
+		kernel, trial->result.message);
+	if (mine) {
+		error_add_place(err, why->file, why->line, why->column);
+		error_add_hint(err, why->hint);
+		error_take_log(err, why->log ? mem_strdup(why->log) : NULL);
+	}
+	return st;
 }

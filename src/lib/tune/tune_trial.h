@@ -41,5 +41,8 @@ kz_status tune_run_end(struct tune_run *run, kz_status st, kz_error *err);
 /* Try a configuration whose trial has its index, values, text, extents and compile options.
  * KZ_OK, whatever became of the configuration; a failure is one of the whole tuning. */
 kz_status tune_trial_run(struct tune_trial *trial, struct tune_run *run, kz_error *err);
+/* Fail with what has become of a trial: BEFORE "block_x=64 of 'scale': " and the reason. */
+kz_status tune_trial_retell(kz_error *err, const struct tune_trial *trial, const char *before,
+	const char *kernel);
 
 #endif

@@ -51,6 +51,7 @@ static void begin_in_folder(int index)
 
 static void use_folder(void)
 {
+	setenv("KUDZU_CPU_DEVICES", "2", 1);
 	store_folder_create();
 	setenv("KUDZU_CACHE_DIR", store_path, 1);
 	setenv("KUDZU_CACHE", "1", 1);
@@ -180,6 +181,17 @@ TUNE_TEST(the_grid_follows_from_the_block_and_the_elements_of_a_thread)
 	ck_assert(values()[0] == 1 && values()[499] == 1 && values()[500] == 0);
 }
 
+TUNE_TEST(a_configuration_that_is_clearly_slower_is_given_up)
+{
+	static const int64_t fast_first[] = {1, 100000};
+	TABLE({KZ_TUNE_MACRO, 0, "ROUNDS", 2, fast_first, NULL}, WARPS);
+	ok(tune("spin"));
+	for (int i = 2; i < 4; i++) {
+		ck_assert_int_eq(result(i)->outcome, KZ_TUNE_SLOWER);
+		ck_assert_int_eq(result(i)->repeats, 1);
+	}
+}
+
 TUNE_TEST(instances_of_a_template_are_tried)
 {
 	static const int64_t n[] = {10, 1};
@@ -236,7 +248,7 @@ TUNE_TEST(if_nothing_works_the_first_error_is_given)
 {
 	static const char *const words[] = {"one", "two"};
 	TABLE({KZ_TUNE_MACRO, 0, "ADD", 2, NULL, words});
-	fails(tune("spin"), KZ_COMPILE, "no configuration of 'spin' works; ADD=one: ");
+	fails(tune("spin"), KZ_COMPILE, "no configuration works; ADD=one of 'spin': ");
 	ck_assert_ptr_null(tuning);
 	ck_assert_int_eq(tune("spin"), KZ_COMPILE);
 	ck_assert(err.line > 0 && err.log && strstr(err.log, "\"one\" is undefined"));
@@ -303,6 +315,49 @@ TUNE_TEST(a_view_is_put_back_and_the_rest_left_alone)
 	ok(kz_tune(&tuning, dev, &tunable, problem, &how, &err, KZ_ARGS(view, 10)));
 	ck_assert(values()[9] == 0 && values()[10] == 0);
 	kz_array_release(view);
+}
+
+/* Memory of a second CPU device. */
+TUNE_TEST(arrays_of_a_peer_are_put_back)
+{
+	kz_device *peer = NULL;
+	kz_array *array = NULL;
+	kz_buffer *buffer = NULL;
+	int one[COUNT] = {1}, seen[COUNT];
+	if (kz_device_open(&peer, "cpu:1", NULL) || kz_device_is_cuda(dev)) {
+		kz_device_close(peer);
+		return;
+	}
+	ok(kz_device_enable_peer_access(dev, peer, &err));
+	ok(kz_array_from(&array, peer, KZ_FROM(one), &err));
+	ok(kz_buffer_create(&buffer, peer, sizeof(one), &err));
+	ok(kz_copy_htod(buffer, 0, one, sizeof(one), &err));
+	TABLE(WARPS);
+	tunable.kernel = "count";
+	for (int i = 0; i < 2; i++) {
+		kz_arg arg = i ? KZ_ARG(buffer) : KZ_ARG(array);
+		kz_tuning_release(tuning);
+		ok(kz_tune(&tuning, dev, &tunable, problem, &how, &err, KZ_ARGS(arg, (int)COUNT)));
+	}
+	ok(kz_array_get(array, seen, sizeof(seen), &err));
+	ck_assert(seen[0] == 1 && seen[1] == 0);
+	ok(kz_copy_dtoh(seen, sizeof(seen), buffer, 0, &err));
+	ck_assert(seen[0] == 1 && seen[1] == 0);
+	kz_buffer_release(buffer);
+	kz_array_release(array);
+	kz_device_close(peer);
+}
+
+TUNE_TEST(an_empty_array_and_a_null_pointer_are_arguments)
+{
+	kz_array *empty = NULL;
+	TABLE(WARPS);
+	tunable.kernel = "count";
+	ok(kz_array_zeros(&empty, dev, KZ_I32, KZ_SHAPE(0), &err));
+	ok(kz_tune(&tuning, dev, &tunable, problem, &how, &err, KZ_ARGS(empty, 0)));
+	kz_tuning_release(tuning);
+	ok(kz_tune(&tuning, dev, &tunable, problem, &how, &err, KZ_ARGS(NULL, 0)));
+	kz_array_release(empty);
 }
 
 TUNE_TEST(a_budget_spreads_the_trials_over_the_table)
@@ -432,6 +487,18 @@ TUNE_TEST(without_a_cache_nothing_is_kept)
 	fails(find(), KZ_NOT_FOUND, "nothing was kept");
 }
 
+START_TEST(where_the_cache_is_off_nothing_is_kept)
+{
+	setenv("KUDZU_CACHE", "0", 1);
+	begin_in_folder(_i);
+	TABLE(WARPS);
+	ok(tune("count"));
+	fails(find(), KZ_NOT_FOUND, "nothing was kept for 'count': KUDZU_CACHE");
+	kz_array_release(out);
+	teardown();
+}
+END_TEST
+
 /* The tuning of another process. */
 START_TEST(a_later_process_finds_what_was_kept)
 {
@@ -492,6 +559,8 @@ TUNE_TEST(nonsense_is_refused)
 	for (int i = 0; i < COUNT; i++) {
 		many[i] = i + 1;
 	}
+	TABLE({KZ_TUNE_TEMPLATE, 0, NULL, 2, warps, NULL});
+	fails(tune("times<1>"), KZ_INVALID, "'times<1>', has the template's arguments already");
 	tunable.parameter_count = 0;
 	fails(tune("spin"), KZ_INVALID, "expected 1 to 64 parameters, got 0");
 	TABLE({KZ_TUNE_BLOCK_X, 0, NULL, COUNT, many, NULL},
@@ -592,16 +661,19 @@ SUITE(tune)
 	const int devices = support_device_count();
 	tcase_set_timeout(tc, 60);
 	tcase_add_tests(tc, devices, the_fastest_configuration_is_the_first_and_is_launched,
+		a_configuration_that_is_clearly_slower_is_given_up,
 		the_grid_follows_from_the_block_and_the_elements_of_a_thread,
 		instances_of_a_template_are_tried, failures_are_entries_with_their_error,
 		a_wrong_configuration_is_never_the_best, if_nothing_works_the_first_error_is_given,
 		the_program_restricts_and_changes_configurations,
 		what_the_kernel_changes_is_put_back, a_view_is_put_back_and_the_rest_left_alone,
+		arrays_of_a_peer_are_put_back, an_empty_array_and_a_null_pointer_are_arguments,
 		a_budget_spreads_the_trials_over_the_table);
 	tc = suite_add_case(s, "kept");
 	tcase_add_tests(tc, devices, a_kept_result_is_found_without_trials,
 		another_use_of_the_kernel_finds_nothing, a_damaged_entry_is_ignored_and_replaced,
-		without_a_cache_nothing_is_kept, a_later_process_finds_what_was_kept);
+		without_a_cache_nothing_is_kept, a_later_process_finds_what_was_kept,
+		where_the_cache_is_off_nothing_is_kept);
 	tc = suite_add_case(s, "refusals");
 	tcase_add_tests(tc, devices, nonsense_is_refused,
 		the_table_prints_a_line_for_each_configuration, a_captured_stream_is_refused,
