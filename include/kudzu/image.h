@@ -78,7 +78,10 @@ typedef struct kz_compile_options {
 	int pch;                          /**< nonzero: precompile the headers at the start of the
 	                                       source, for the next source of this process that
 	                                       begins with the same ones.  Their warnings appear
-	                                       once.  Pays for large headers such as CUB's */
+	                                       once.  0: do so where this process compiles a third
+	                                       source of the same name and options with the same
+	                                       headers, if these are many, as CUB's are, and give no
+	                                       warnings */
 	void *reserved[4];
 } kz_compile_options;
 

@@ -578,7 +578,8 @@ static bool deps_walk(struct deps **out, const char **why_not, const struct rtc_
 		}
 	}
 	const struct deps_head head = {hash_end(&scan.own.stats), hash_end(&scan.cuda.stats),
-		hash_end(&scan.cuda_hash), scan.cuda_count, scan.has_place, scan.missing_parts,
+		hash_end(&scan.cuda_hash), scan.cuda_count, scan.file_count, scan.has_place,
+		scan.missing_parts,
 		scan.own.list.len, scan.cuda.list.len, scan.files.len};
 	str_addn(&entry, (const char *)&head, sizeof(head));
 	str_addn(&entry, scan.own.list.data, scan.own.list.len);

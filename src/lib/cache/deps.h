@@ -17,6 +17,7 @@ struct deps_head {
 	struct hash cuda_stats; /* the same of CUDA's */
 	struct hash cuda;       /* of CUDA's headers that are there: their names and contents */
 	uint64_t cuda_count;
+	uint64_t file_count;    /* all headers, the caller's too */
 	uint64_t has_place;     /* a header may put the name of a file into the output */
 	uint64_t missing_parts; /* parts of CUDA's headers (rtc/cuda_headers.h), as bits, of which a
 	                         * header was found nowhere */

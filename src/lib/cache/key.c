@@ -29,7 +29,7 @@
 
 /* A new field must get into the key, too: see key_add_request.  pch_folder is called by a key, and
  * the folders of the bundle are the compiler's. */
-_Static_assert(sizeof(struct rtc_request) == 176, "add the new field of struct rtc_request");
+_Static_assert(sizeof(struct rtc_request) == 184, "add the new field of struct rtc_request");
 
 static void key_add_part(struct str *out, const char *name, const void *data, uint64_t size)
 {

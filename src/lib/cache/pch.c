@@ -8,29 +8,53 @@
  * every header that can be reached, by its content), but of the source its #include lines alone.
  *
  * Only the process that made a precompiled header can use it, and NVRTC removes the files when that
- * ends.  So each process has a folder of its own in CACHE/pch, and holds a lock on it as long as it
- * lives.  It removes the folders of others whose lock is free.  NVRTC goes there by path; nobody
- * else can change where that leads, since all of its folders below CACHE were looked at.
+ * ends: they are bound to the address of a heap, which the kernel chooses anew for each process.
+ * So each process has a folder of its own in CACHE/pch, and holds a lock on it as long as it lives.
+ * It removes the folders of others whose lock is free.  NVRTC goes there by path; nobody else can
+ * change where that leads, since all of its folders below CACHE were looked at.
  */
 #include "base/common.h"
 
 #include "lib/cache/pch.h"
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/store.h"
 #include "base/store_folder.h"
 #include "base/str.h"
 #include "lib/cache/cuda_bundle.h"
 #include "lib/cache/key.h"
-#include "lib/rtc/nvrtc.h"
+#include "lib/rtc/job.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
+
+/* From how many headers on NVRTC takes long enough for them, and after how many compiles of the
+ * same headers it is likely that more will follow: to precompile takes about as long as one of
+ * these compiles. */
+enum { PCH_MANY = 150, PCH_REPEATS = 2 };
+
+int64_t pch_size_most = INT64_C(384) << 20;
+
+/* The sets of headers that this process compiled without being asked to precompile them: the last
+ * ones, by the low bits of their names' hashes. */
+enum { PCH_RECENT = 16 };
+static struct {
+	pthread_mutex_t lock;
+	struct pch_set {
+		char name[HASH_TEXT_SIZE]; /* of the folder that it would have */
+		int quiet;                 /* compiles that succeeded without a warning */
+	} sets[PCH_RECENT];
+	bool is_off; /* after a failure */
+} pch_automatic = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* The folder of this process: its name in "pch", "" where there can be none.  Its descriptor is
  * never closed, for the lock. */
@@ -128,8 +152,9 @@ static char *pch_include_lines(const struct includes *includes)
 	return str_take(&text);
 }
 
-/* Name the folder for those lines: by the key that a source has that is no more than them. */
-static bool pch_name(char name[HASH_TEXT_SIZE], const struct rtc_request *request,
+/* Name the folder for those lines: by the key that a source has that is no more than them.  *count
+ * is how many headers there may be. */
+static bool pch_name(char name[HASH_TEXT_SIZE], uint64_t *count, const struct rtc_request *request,
 	const char *lines)
 {
 	const struct compiler *compiler;
@@ -139,6 +164,7 @@ static bool pch_name(char name[HASH_TEXT_SIZE], const struct rtc_request *reques
 	char *note;
 	bool ok = false;
 	headers.source = lines;
+	headers.instance_count = 0;
 	if (compiler_get(&compiler, NULL) || (request->bundle_count > 0
 		&& !(compiler = cuda_bundle_find(compiler, store_default(), false, &note)))) {
 		return false;
@@ -159,6 +185,7 @@ static bool pch_name(char name[HASH_TEXT_SIZE], const struct rtc_request *reques
 			str_addn(&key.bytes, (const char *)head, sizeof(*head));
 			str_addn(&key.bytes, (const char *)&folders, sizeof(folders));
 			hash_text(name, hash_of(key.bytes.data, key.bytes.len));
+			*count = head->file_count;
 		}
 		key_free(&key);
 	}
@@ -166,28 +193,123 @@ static bool pch_name(char name[HASH_TEXT_SIZE], const struct rtc_request *reques
 	return ok;
 }
 
-/* The folder to name in --pch-dir for a request; NULL: do without. */
-static char *pch_folder(const struct rtc_request *request, const struct includes *includes)
+/* How much the files in a folder and below it take. */
+static bool pch_add_size(void *arg, int folder, const char *name)
 {
-	const struct nvrtc *nvrtc;
-	char name[HASH_TEXT_SIZE];
-	if (nvrtc_open(&nvrtc, NULL) || !nvrtc->GetPCHCreateStatus) {
-		return NULL;
+	int64_t *size = arg;
+	struct stat st;
+	const char *why;
+	if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode)) {
+		*size += store_folder_size(st.st_size);
+		return true;
 	}
-	char *lines = pch_include_lines(includes);
-	char *folder = lines && *lines && pch_name(name, request, lines) ? pch_subfolder(name)
-		: NULL;
-	mem_free(lines);
-	return folder;
+	int below = store_folder_enter(folder, name, false, &why);
+	if (below >= 0) {
+		store_folder_list(below, pch_add_size, arg);
+		close(below);
+	}
+	return true;
+}
+
+/* Whether the cache and its disk have room for one more precompiled set that nobody asked for. */
+static bool pch_has_room(void)
+{
+	enum { DISK_FACTOR = 4 };
+	struct store *store = store_default();
+	struct store_stats stats;
+	struct statvfs disk;
+	struct rlimit memory;
+	int64_t size = 0;
+	int folder = store && !store_off(store) ? pch_open(store_folder(store)) : -1;
+	if (folder < 0) {
+		return false;
+	}
+	store_stats(store, &stats);
+	store_folder_list(folder, pch_remove_abandoned, NULL);
+	store_folder_list(folder, pch_add_size, &size);
+	bool has_room = size + pch_size_most <= stats.size_max && fstatvfs(folder, &disk) == 0
+		&& disk.f_bavail >= (uint64_t)pch_size_most * DISK_FACTOR / disk.f_frsize
+		&& file_most() > (uint64_t)pch_size_most
+		&& getrlimit(RLIMIT_AS, &memory) == 0 && memory.rlim_cur == RLIM_INFINITY;
+	close(folder);
+	return has_room;
+}
+
+void pch_clear(struct store *store)
+{
+	const char *why;
+	int folder = pch_enter(store_folder_open(store_folder(store), STORE_FOLDER_READ, &why),
+		"pch", false);
+	if (folder >= 0) {
+		store_folder_list(folder, pch_remove_abandoned, NULL);
+		close(folder);
+	}
+}
+
+/* The place of a set among those of this process, with the lock. */
+static struct pch_set *pch_set_of(const char *name)
+{
+	size_t index = hash_of(name, strlen(name)).low % PCH_RECENT;
+	struct pch_set *set = &pch_automatic.sets[index];
+	if (strcmp(set->name, name) != 0) {
+		*set = (struct pch_set){.quiet = 0};
+		strcpy(set->name, name);
+	}
+	return set;
+}
+
+/* Whether a set of headers that nobody asked to precompile is worth it: it takes long, it came
+ * before, and it will give no warnings that a compile with it would lack. */
+static bool pch_is_due(const char *name, uint64_t count, const struct nvrtc *nvrtc)
+{
+	if (count < PCH_MANY) {
+		return false;
+	}
+	pthread_mutex_lock(&pch_automatic.lock);
+	int quiet = pch_automatic.is_off ? 0 : pch_set_of(name)->quiet;
+	pthread_mutex_unlock(&pch_automatic.lock);
+	if (quiet != PCH_REPEATS) {
+		return quiet > PCH_REPEATS;
+	}
+	if (!pch_has_room()) {
+		return false;
+	}
+	job_reserve_heap(nvrtc);
+	return true;
+}
+
+/* Note how a compile went that nobody asked to precompile its headers. */
+static void pch_note(const char *name, bool is_quiet, bool is_precompiled, bool failed)
+{
+	pthread_mutex_lock(&pch_automatic.lock);
+	struct pch_set *set = pch_set_of(name);
+	set->quiet += is_quiet && (set->quiet < PCH_REPEATS
+		|| (is_precompiled && set->quiet == PCH_REPEATS));
+	pch_automatic.is_off |= failed;
+	pthread_mutex_unlock(&pch_automatic.lock);
 }
 
 kz_status pch_compile(struct rtc_image *out, const struct rtc_request *request,
 	const struct source_facts *facts, kz_error *err)
 {
 	struct rtc_request inner = *request;
-	char *folder = request->pch ? pch_folder(request, &facts->includes) : NULL;
+	const struct nvrtc *nvrtc;
+	char name[HASH_TEXT_SIZE], *folder = NULL;
+	uint64_t count = 0;
+	bool failed = false;
+	char *lines = pch_include_lines(&facts->includes);
+	bool has_name = lines && *lines && !nvrtc_open(&nvrtc, NULL) && nvrtc->GetPCHCreateStatus
+		&& pch_name(name, &count, request, lines);
+	if (has_name && (request->pch || pch_is_due(name, count, nvrtc))) {
+		folder = pch_subfolder(name);
+	}
 	inner.pch_folder = folder;
+	inner.pch_failed = &failed;
 	kz_status st = rtc_compile(out, &inner, facts, err);
+	if (has_name && !request->pch && count >= PCH_MANY) {
+		pch_note(name, !st && !out->log, folder, failed);
+	}
+	mem_free(lines);
 	mem_free(folder);
 	return st;
 }

@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "lib/cache/cuda_bundle.h"
 #include "lib/cache/cache.h"
+#include "lib/cache/pch.h"
 #include "lib/module/image_cache.h"
 
 #include <kudzu/cache.h>
@@ -150,6 +151,9 @@ kz_status kz_cache_clear(int64_t *count, kz_error *err)
 		return st;
 	}
 	bool all = store_off(store) || (store_clear(store, &removed) & cuda_bundle_clear(store));
+	if (!store_off(store)) {
+		pch_clear(store);
+	}
 	if (count) {
 		*count = removed;
 	}

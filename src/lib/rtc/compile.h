@@ -107,6 +107,8 @@ struct rtc_request {
 	                                    * them, or this NVRTC has none */
 	const char *pch_folder;            /* where precompiled headers are; NULL: use none.  It
 	                                    * follows from the rest, see pch_compile */
+	bool *pch_failed;                  /* set if the compile had to do without them; NULL: say
+	                                    * nothing */
 };
 
 /*

@@ -265,6 +265,16 @@ static void job_heap_grow(const struct nvrtc *nvrtc, size_t required)
 	pthread_rwlock_unlock(&heap_lock);
 }
 
+void job_reserve_heap(const struct nvrtc *nvrtc)
+{
+	size_t size = 0;
+	pthread_rwlock_wrlock(&heap_lock);
+	if (nvrtc->GetPCHHeapSize(&size) == 0 && size < HEAP_MAX) {
+		(void)nvrtc->SetPCHHeapSize(HEAP_MAX);
+	}
+	pthread_rwlock_unlock(&heap_lock);
+}
+
 /* A compile that may use it has ended: make room if there was too little. */
 static void job_heap_end(const struct nvrtc *nvrtc, nvrtcProgram program)
 {
@@ -332,15 +342,20 @@ static bool job_unlearn_extra(const struct job *job)
 	return false;
 }
 
-/* Whether precompiled headers were at fault: the folder is gone, or an option is not known.  Then
+/* Whether precompiled headers may be at fault: the folder is gone, an option is not known, or the
+ * compile ended early, as it does when the disk is full or there is no memory for the heap.  Then
  * do without them. */
 static bool job_drop_pch(struct job *job)
 {
-	bool at_fault = job->pch && job->code != 0 && job->log
-			&& (job->code == JOB_INVALID_OPTION ? strstr(job->log, "--pch")
-							     : strstr(job->log, "PCH directory"));
+	const char *log = job->pch && job->code != 0 && job->log ? job->log : "";
+	bool is_option = job->code == JOB_INVALID_OPTION;
+	bool at_fault = is_option && strstr(log, "--pch");
+	at_fault |= !is_option && (strstr(log, "PCH directory") || strstr(log, "atastrophic"));
 	if (at_fault) {
 		job->pch = NULL;
+		if (job->request->pch_failed) {
+			*job->request->pch_failed = true;
+		}
 	}
 	return at_fault;
 }

@@ -73,6 +73,10 @@ kz_status job_prepare(struct job *job, kz_error *err);
  * in the results. */
 kz_status job_run(struct job *job, kz_error *err);
 
+/* Make the heap of precompiled headers as large as it may be: one that grows forgets all of
+ * them. */
+void job_reserve_heap(const struct nvrtc *nvrtc);
+
 /* Do without a name from now on. */
 void job_drop_name(struct job *job, size_t index);
 

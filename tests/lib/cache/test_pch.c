@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -225,6 +226,8 @@ START_TEST(folders_of_processes_that_ended_are_removed)
 		ck_assert_int_eq(status, 0);
 		ck_assert_uint_eq(count_files("pch/*"), 1);
 	}
+	pch_clear(store_default());
+	ck_assert_uint_eq(count_files("pch/*"), 0);
 	expect(&request, "1234", true);
 	ck_assert_uint_eq(count_files("pch/*"), 1);
 	expect(&request, "1234", false);
@@ -286,6 +289,219 @@ START_TEST(want_of_memory_leaves_nothing)
 }
 END_TEST
 
+/* Headers that nobody asked to precompile */
+
+enum { MANY = 160 };
+
+/* A header that includes many, and the request for a source that begins with it. */
+static struct rtc_request request_of_many(const char *source)
+{
+	static const char *dirs[] = {folder};
+	char cache[100];
+	snprintf(cache, sizeof(cache), "%s/cache", folder);
+	setenv("KUDZU_CACHE_DIR", cache, 1);
+	for (int i = 0; i <= MANY; i++) {
+		char path[100];
+		snprintf(path, sizeof(path), "%s/%d.h", folder, i);
+		FILE *file = fopen(path, "w");
+		for (int k = 0; k < MANY && i == MANY; k++) {
+			fprintf(file, "#include \"%d.h\"\n", k);
+		}
+		fprintf(file, i == MANY ? "\n" : "__device__ inline int f%d() { return %d; }\n", i,
+			i);
+		fclose(file);
+	}
+	pch_size_most = 1 << 20;
+	return (struct rtc_request){
+		.source = source,
+		.arch = "compute_75",
+		.include_dirs = dirs,
+		.include_count = 1,
+	};
+}
+
+#define MANY_SOURCE "#include <160.h>\n__global__ void k(int *a) { *a = f7() + f9() + 4000; }\n"
+
+static void compiles_without_warnings(const struct rtc_request *request, const char *number)
+{
+	struct rtc_image image;
+	ck_assert_msg(compile_with_pch(&image, request) == KZ_OK, "%s\n%s", err.message, err.log);
+	ck_assert_msg(strstr(image.data, number) != NULL, "no %s in\n%s", number, image.data);
+	ck_assert_msg(!image.log, "%s", image.log);
+	rtc_image_free(&image);
+}
+
+static bool nvrtc_precompiles(void)
+{
+	const struct nvrtc *nvrtc;
+	ck_assert_int_eq(nvrtc_open(&nvrtc, &err), KZ_OK);
+	return nvrtc->GetPCHCreateStatus;
+}
+
+START_TEST(many_headers_that_come_again_are_precompiled)
+{
+	struct rtc_request request = request_of_many(MANY_SOURCE);
+	for (int i = 0; i < 5 && nvrtc_precompiles(); i++) {
+		char source[200];
+		snprintf(source, sizeof(source), "%s// %d\n", MANY_SOURCE, i);
+		request.source = source;
+		compiles_without_warnings(&request, "4016");
+		ck_assert_uint_eq(count_files("cache/pch/*/*/*.pch"), i >= 2);
+	}
+}
+END_TEST
+
+START_TEST(the_image_is_the_same_with_precompiled_headers)
+{
+	struct rtc_request request = request_of_many(MANY_SOURCE);
+	struct rtc_image images[4];
+	request.line_info = true;
+	for (size_t i = 0; i < countof(images); i++) {
+		ck_assert_int_eq(compile_with_pch(&images[i], &request), KZ_OK);
+		ck_assert_str_eq(images[i].data, images[0].data);
+	}
+	for (size_t i = 0; i < countof(images); i++) {
+		rtc_image_free(&images[i]);
+	}
+}
+END_TEST
+
+START_TEST(a_header_of_many_that_changes_is_read_again)
+{
+	struct rtc_request request = request_of_many(MANY_SOURCE);
+	for (int i = 0; i < 4; i++) {
+		compiles_without_warnings(&request, "4016");
+	}
+	char path[100];
+	snprintf(path, sizeof(path), "%s/7.h", folder);
+	FILE *file = fopen(path, "w");
+	fputs("__device__ inline int f7() { return 700; }\n", file);
+	fclose(file);
+	for (int i = 0; i < 4; i++) {
+		compiles_without_warnings(&request, "4709");
+	}
+	request.define_count = 1;
+	request.defines = (const char *const[]){"f9()=11"};
+	snprintf(path, sizeof(path), "%s/9.h", folder);
+	ck_assert_int_eq(unlink(path), 0);
+	file = fopen(path, "w");
+	fputs("\n", file);
+	fclose(file);
+	for (int i = 0; i < 4; i++) {
+		compiles_without_warnings(&request, "4711");
+	}
+}
+END_TEST
+
+/* Instances are no part of the headers. */
+START_TEST(instances_share_precompiled_headers)
+{
+	static const char source[] = "#include <160.h>\n"
+		"template<int N> __global__ void k(int *a) { *a = f7() + N; }\n";
+	struct rtc_request request = request_of_many(source);
+	for (int i = 0; i < 4 && nvrtc_precompiles(); i++) {
+		char instance[20], number[20];
+		snprintf(instance, sizeof(instance), "k<%d>", 5000 + i);
+		snprintf(number, sizeof(number), "%d", 5007 + i);
+		request.instances = (const char *const[]){instance};
+		request.instance_count = 1;
+		compiles_without_warnings(&request, number);
+		ck_assert_uint_eq(count_files("cache/pch/*/*/*.pch"), i >= 2);
+	}
+}
+END_TEST
+
+/* A warning of a header would be missing with it; without room on disk, in a cache that is off or
+ * under a limit of memory there is none; and few headers take no time. */
+START_TEST(headers_are_not_precompiled_where_it_does_harm)
+{
+	struct rtc_request request = request_of_many(MANY_SOURCE);
+	char path[100];
+	FILE *file;
+	if (_i == 0) {
+		snprintf(path, sizeof(path), "%s/7.h", folder);
+		file = fopen(path, "w");
+		fputs("__device__ inline int f7() { int unused; return 7; }\n", file);
+		fclose(file);
+	} else if (_i == 1) {
+		pch_size_most = INT64_C(1) << 30;
+		setenv("KUDZU_CACHE_SIZE", "900M", 1);
+	} else if (_i == 2) {
+		setenv("KUDZU_CACHE", "0", 1);
+	} else if (_i == 3) {
+		setrlimit(RLIMIT_AS, &(struct rlimit){INT64_C(1) << 47, INT64_C(1) << 47});
+	} else {
+		request.source = "#include <7.h>\n#include <9.h>\n"
+			"__global__ void k(int *a) { *a = f7() + f9() + 4000; }\n";
+	}
+	for (int i = 0; i < 4; i++) {
+		struct rtc_image image;
+		ck_assert_int_eq(compile_with_pch(&image, &request), KZ_OK);
+		ck_assert_int_eq(image.log != NULL, _i == 0);
+		ck_assert_ptr_nonnull(strstr(image.data, "4016"));
+		rtc_image_free(&image);
+		ck_assert_uint_eq(count_files("cache/pch/*/*/*.pch"), 0);
+	}
+}
+END_TEST
+
+/* What NVRTC says when the disk is full, or when there is no memory for its heap. */
+static const char *const endings[] = {
+	"Catastrophic error: error while writing PCH file: No space left on device\n",
+	"Catastrophic error: unable to obtain mapped memory\n",
+};
+static nvrtcResult (*compile_really)(nvrtcProgram, int, const char *const *);
+static nvrtcResult (*get_log_size)(nvrtcProgram, size_t *);
+static nvrtcResult (*get_log)(nvrtcProgram, char *);
+static const char *ending;
+static int ending_index;
+static int failures;
+
+static nvrtcResult fail_with_pch(nvrtcProgram program, int count, const char *const *options)
+{
+	ending = NULL;
+	for (int i = 0; i < count; i++) {
+		ending = strcmp(options[i], "--pch") == 0 ? endings[ending_index] : ending;
+	}
+	failures += ending != NULL;
+	return ending ? 6 : compile_really(program, count, options);
+}
+
+static nvrtcResult size_of_log(nvrtcProgram program, size_t *size)
+{
+	*size = ending ? strlen(ending) + 1 : 0;
+	return ending ? 0 : get_log_size(program, size);
+}
+
+static nvrtcResult copy_log(nvrtcProgram program, char *log)
+{
+	return ending ? (strcpy(log, ending), 0) : get_log(program, log);
+}
+
+START_TEST(a_full_disk_fails_no_compile)
+{
+	struct rtc_request request = request_of_many(MANY_SOURCE);
+	if (!nvrtc_precompiles()) {
+		return;
+	}
+	struct nvrtc *nvrtc = (struct nvrtc *)nvrtc_loaded();
+	compile_really = nvrtc->CompileProgram;
+	get_log_size = nvrtc->GetProgramLogSize;
+	get_log = nvrtc->GetProgramLog;
+	nvrtc->CompileProgram = fail_with_pch;
+	nvrtc->GetProgramLogSize = size_of_log;
+	nvrtc->GetProgramLog = copy_log;
+	ending_index = _i;
+	for (int i = 0; i < 5; i++) {
+		compiles_without_warnings(&request, "4016");
+	}
+	ck_assert_int_eq(failures, 1); /* it is not tried again */
+	request.pch = true;
+	compiles_without_warnings(&request, "4016");
+	ck_assert_int_eq(failures, 2);
+}
+END_TEST
+
 SUITE(pch)
 {
 	Suite *suite = suite_create("pch");
@@ -302,5 +518,13 @@ SUITE(pch)
 	tcase_add_test(tc, errors_are_those_of_the_source);
 	tcase_add_test(tc, want_of_memory_leaves_nothing);
 	suite_add_tcase(suite, tc);
+	tc = suite_add_case(suite, "automatic");
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, many_headers_that_come_again_are_precompiled);
+	tcase_add_test(tc, the_image_is_the_same_with_precompiled_headers);
+	tcase_add_test(tc, a_header_of_many_that_changes_is_read_again);
+	tcase_add_test(tc, instances_share_precompiled_headers);
+	tcase_add_loop_test(tc, headers_are_not_precompiled_where_it_does_harm, 0, 5);
+	tcase_add_loop_test(tc, a_full_disk_fails_no_compile, 0, countof(endings));
 	return suite;
 }
