@@ -75,7 +75,7 @@ static int count(cells c)
 	return sum;
 }
 
-/* Two rows of cells are a line of half blocks. */
+/* Two rows of cells are a line of half blocks; a line of dashes is below. */
 static void draw(cells c)
 {
 	static const char *const blocks[] = {" ", "\u2580", "\u2584", "\u2588"};
@@ -89,6 +89,10 @@ static void draw(cells c)
 		}
 		puts(isatty(STDOUT_FILENO) ? "\033[K" : "");
 	}
+	for (int x = 0; x < WIDTH; x++) {
+		putchar('-');
+	}
+	putchar('\n');
 }
 
 /* Show a generation of the film, 20 each second, above the place where the next one begins. */
