@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Conway's Game of Life in the terminal, on a torus.  It teaches how a simulation keeps its state on
- * the device: a kernel with one thread for each cell reads one array and writes the other, the
+ * Conway's Game of Life in the terminal, on a torus.  It teaches how a simulation keeps its state
+ * on the device: a kernel with one thread for each cell reads one array and writes the other, the
  * program exchanges the two, and only what is shown is copied to the host.
  *
  * usage: 32_life [GENERATIONS]
  *
  * The first cells are Gosper's gun, which sends out a glider every 30 generations: from 36 cells it
- * grows by 5 each time.  In a terminal the generations are a film, otherwise the last one is printed.
+ * grows by 5 each time.  In a terminal the generations are a film, else the last one is printed.
  */
 #define _POSIX_C_SOURCE 199309L
 #include <kudzu/kudzu.h>
@@ -28,7 +28,8 @@ enum { WIDTH = 78, HEIGHT = 46, PERIOD = 30 };
 typedef unsigned char cells[HEIGHT][WIDTH];
 
 static const char source[] =
-	"__global__ void live(const unsigned char *now, unsigned char *next, int width, int height)\n"
+	"__global__ void live(const unsigned char *now, unsigned char *next, int width,\n"
+	"	int height)\n"
 	"{\n"
 	"	int x = blockIdx.x * blockDim.x + threadIdx.x;\n"
 	"	int y = blockIdx.y * blockDim.y + threadIdx.y;\n"

@@ -83,14 +83,15 @@ static int cluster(int64_t *labels, double *mx, double *my, kz_device *dev, cons
 	const double *y)
 {
 	const int64_t size = POINTS * (int64_t)sizeof(double);
+	const int64_t means_size = CLUSTERS * (int64_t)sizeof(double);
 	kz_array *px = NULL, *py = NULL, *ax = NULL, *ay = NULL, *label = NULL, *last = NULL;
 	kz_array *square = NULL, *counts = NULL, *moved = NULL;
 	int64_t changes = 1;
 	int steps = 0;
 	CHECK(kz_array_from(&px, dev, KZ_F64, KZ_SHAPE(POINTS, 1), x, size, &err));
 	CHECK(kz_array_from(&py, dev, KZ_F64, KZ_SHAPE(POINTS, 1), y, size, &err));
-	CHECK(kz_array_from(&ax, dev, KZ_F64, KZ_SHAPE(CLUSTERS), mx, CLUSTERS * sizeof(*mx), &err));
-	CHECK(kz_array_from(&ay, dev, KZ_F64, KZ_SHAPE(CLUSTERS), my, CLUSTERS * sizeof(*my), &err));
+	CHECK(kz_array_from(&ax, dev, KZ_F64, KZ_SHAPE(CLUSTERS), mx, means_size, &err));
+	CHECK(kz_array_from(&ay, dev, KZ_F64, KZ_SHAPE(CLUSTERS), my, means_size, &err));
 	CHECK(kz_array_full(&last, dev, KZ_I64, KZ_SHAPE(POINTS), &(int64_t){-1}, 8, &err));
 	for (; changes > 0 && steps < MAX_STEPS; steps++) {
 		CHECK(kz_eval(&square, "(px - ax)*(px - ax) + (py - ay)*(py - ay)", NULL, &err,
@@ -98,22 +99,23 @@ static int cluster(int64_t *labels, double *mx, double *my, kz_device *dev, cons
 		CHECK(kz_argmin(&label, square, KZ_AXES(1), &err));
 		CHECK(kz_not_equal(&moved, label, last, &err));
 		CHECK(kz_count_nonzero_get(&changes, moved, &err));
-		CHECK(kz_bincount(&counts, label, KZ_WITH(kz_bincount_options, .minlength = CLUSTERS),
-			&err));
+		CHECK(kz_bincount(&counts, label,
+			KZ_WITH(kz_bincount_options, .minlength = CLUSTERS), &err));
 		move_means(&ax, label, counts, px);
 		move_means(&ay, label, counts, py);
 		kz_release_all(square, moved, counts, last);
 		last = label;
 	}
 	CHECK(kz_array_get(last, labels, POINTS * (int64_t)sizeof(*labels), &err));
-	CHECK(kz_array_get(ax, mx, CLUSTERS * sizeof(*mx), &err));
-	CHECK(kz_array_get(ay, my, CLUSTERS * sizeof(*my), &err));
+	CHECK(kz_array_get(ax, mx, means_size, &err));
+	CHECK(kz_array_get(ay, my, means_size, &err));
 	kz_release_all(last, ay, ax, py, px);
 	return steps;
 }
 
 /* The same on the host. */
-static int cluster_on_host(int64_t *labels, double *mx, double *my, const double *x, const double *y)
+static int cluster_on_host(int64_t *labels, double *mx, double *my, const double *x,
+	const double *y)
 {
 	int changes = 1, steps = 0;
 	memset(labels, -1, POINTS * sizeof(*labels));
@@ -173,8 +175,8 @@ int main(void)
 		printf("cluster %d: (%.2f, %.2f), made around (%g, %g)\n", k, mx[k], my[k],
 			centres[nearest][0], centres[nearest][1]);
 	}
-	printf("%d steps, on the host %d; %d of %d points in the host's cluster\n", steps, host_steps,
-		same, POINTS);
+	printf("%d steps, on the host %d; %d of %d points in the host's cluster\n", steps,
+		host_steps, same, POINTS);
 	kz_device_close(dev);
 	return 0;
 }

@@ -102,8 +102,8 @@ static int rank_pages(double *ranks, kz_device *dev, const struct web *w)
 		w->links * (int64_t)sizeof(int), &err));
 	CHECK(kz_array_from(&dangling, dev, KZ_F64, KZ_SHAPE(n), w->dangling, size, &err));
 	CHECK(kz_sparse_create_coo(&links, n, n, share, to, from, NULL, &err));
-	CHECK(kz_array_full(&x, dev, KZ_F64, KZ_SHAPE(n), &(double){1.0 / (double)n}, sizeof(double),
-		&err));
+	CHECK(kz_array_full(&x, dev, KZ_F64, KZ_SHAPE(n), &(double){1.0 / (double)n},
+		sizeof(double), &err));
 	while (change > 1e-12 && steps < MAX_STEPS) {
 		for (int i = 0; i < STEPS; i++, steps++) {
 			kz_array_release(last);
