@@ -225,11 +225,11 @@ static const struct way {
 	uint32_t width;
 	size_t space, place;
 	int some, has_result;
-} ways[2][4] = {
+} ways[2][5] = {
 	{{32, 0, 0, false, true}, {32, 1, 0, true, false}, {32, 2, 1, true, true},
-		{1, 0, 1, true, true}},
+		{1, 0, 1, true, true}, {32, 1, 1, false, true}},
 	{{32, 0, 1, true, false}, {32, 1, 0, true, true}, {32, 2, 0, false, true},
-		{1, 1, 0, false, true}},
+		{1, 1, 0, false, true}, {32, 1, 1, true, false}},
 };
 
 START_TEST(warps_do_atomics_in_the_order_of_threads)

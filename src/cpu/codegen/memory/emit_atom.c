@@ -7,12 +7,14 @@
  *
  * If all lanes of a warp (W = 32) have one address, an integer operation is done once, with the
  * combined values of the lanes, and each lane gets the value that the lanes before it leave.  If
- * the addresses differ, and for sums of floats, whose order matters, a C function goes from lane to
- * lane (rt_atom.c).  The few operations that it does not know are made for each lane.
+ * the addresses differ, the lanes follow each other in shared memory.  Elsewhere, and for sums of
+ * floats, whose order matters, a C function goes from lane to lane (rt_atom.c).  The few operations
+ * that it does not know are made for each lane.
  */
 #include "base/common.h"
 
 #include "cpu/runtime/rt_atom.h"
+#include "cpu/codegen/memory/emit_memory.h"
 #include "cpu/codegen/ops/emit_float.h"
 #include "cpu/codegen/values/emit_access.h"
 #include "cpu/codegen/values/emit_inst.h"
@@ -409,6 +411,29 @@ static LLVMValueRef atom_update_once(struct emit *e, const struct together *t, u
 	return t->has_result ? atom_found(e, &access, old, values, none) : NULL;
 }
 
+/* In shared memory, which no other thread accesses meanwhile. */
+static LLVMValueRef atom_update_lanes(struct emit *e, const struct together *t)
+{
+	unsigned bits = ptx_type_bits(t->inst->types[0]);
+	struct access access = {.type = t->inst->types[0],
+		.as = LLVMIntTypeInContext(e->context, bits)};
+	LLVMValueRef places[RT_MAX_WIDTH];
+	LLVMValueRef found = LLVMGetUndef(LLVMVectorType(access.as, RT_MAX_WIDTH));
+	atom_note(&access, t->inst);
+	emit_lane_places(e, places, t->at);
+	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+		LLVMValueRef lane = emit_u32(e, i);
+		access.place = ir_bitcast(e, places[i], LLVMPointerType(access.as, 0));
+		LLVMValueRef old = atom_update_plain(e, &access,
+			LLVMBuildExtractElement(e->builder, t->words[0], lane, ""));
+		if (t->has_result) {
+			found = LLVMBuildInsertElement(e->builder, found, old, lane, "");
+		}
+	}
+	e->lane_accesses += RT_MAX_WIDTH / 4;
+	return t->has_result ? found : NULL;
+}
+
 static LLVMValueRef atom_update_each(struct emit *e, const struct together *t)
 {
 	unsigned size = ptx_type_size(t->inst->types[0]);
@@ -442,7 +467,8 @@ static LLVMValueRef atom_update_together(struct emit *e, const struct together *
 	LLVMValueRef once = atom_update_once(e, t, nothing);
 	LLVMBuildBr(e->builder, after);
 	emit_enter(e, many);
-	LLVMValueRef each = atom_update_each(e, t);
+	bool has_lanes = t->inst->space == PTX_SHARED && emit_is_small(e);
+	LLVMValueRef each = has_lanes ? atom_update_lanes(e, t) : atom_update_each(e, t);
 	LLVMBuildBr(e->builder, after);
 	emit_enter(e, after);
 	if (!t->has_result) {

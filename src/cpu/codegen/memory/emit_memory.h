@@ -18,6 +18,12 @@ struct emit_vector {
  * possible. */
 void emit_vector_load(struct emit *e, struct emit_vector *all, unsigned warps);
 void emit_vector_store(struct emit *e, struct emit_vector *all, unsigned warps);
+/* Whether the kernel is small enough for an access of each lane, which takes long to compile. */
+bool emit_is_small(const struct emit *e);
+/* Pointers to what each lane is to access at `at`, MOST_PER_LANE bytes at most, and a note for the
+ * message of a fault.  Lanes that do not run get a place that nobody reads. */
+enum { MOST_PER_LANE = 16 };
+void emit_lane_places(struct emit *e, LLVMValueRef *places, LLVMValueRef at);
 /* emit_mem.c: whether a load or store of all lanes is an access of this kind; its description; and
  * the use of its result. */
 bool emit_is_vector_access(struct emit *e, const struct ptx_inst *inst);

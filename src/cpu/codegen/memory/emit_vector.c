@@ -44,6 +44,11 @@ struct vector_access {
 	bool is_noted;         /* for the message of a fault, together with other warps */
 };
 
+bool emit_is_small(const struct emit *e)
+{
+	return ptx_reads_few(e->func, MOST_READS);
+}
+
 static unsigned vector_step_of(const struct vector_access *w)
 {
 	return w->size * w->count;
@@ -307,9 +312,6 @@ static void vector_load_each(struct vector_access *w)
 	}
 }
 
-/* Of a lane, in words: launch_failure.c looks for a fault so far behind its address. */
-enum { MOST_STORED = 2 };
-
 static void vector_scatter(struct vector_access *w)
 {
 	struct emit *e = w->e;
@@ -318,21 +320,24 @@ static void vector_scatter(struct vector_access *w)
 	emit_scatter(e, w->values[0], LLVMBuildIntToPtr(e->builder, w->at, places, ""));
 }
 
-/* Each lane has a store of its own; those that do not run store where nobody reads. */
-static void vector_store_lanes(struct vector_access *w)
+void emit_lane_places(struct emit *e, LLVMValueRef *places, LLVMValueRef at)
 {
-	struct emit *e = w->e;
-	LLVMValueRef places[RT_MAX_WIDTH];
-	vector_note_gather(e, w->at);
+	vector_note_gather(e, at);
 	if (e->mask_lanes) {
-		LLVMValueRef room = emit_room(e, LLVMArrayType(e->s.i64, MOST_STORED), "nowhere");
-		w->at = ir_select(e, e->mask_lanes, w->at,
-			emit_splat(e, emit_pointer_bits(e, room)));
+		LLVMValueRef room = emit_room(e, LLVMArrayType(e->s.i8, MOST_PER_LANE), "nowhere");
+		at = ir_select(e, e->mask_lanes, at, emit_splat(e, emit_pointer_bits(e, room)));
 	}
 	for (unsigned i = 0; i < e->width; i++) {
-		places[i] = LLVMBuildIntToPtr(e->builder, vector_address_of(w, i), e->ptr, "");
+		LLVMValueRef mine = LLVMBuildExtractElement(e->builder, at, emit_u32(e, i), "");
+		places[i] = LLVMBuildIntToPtr(e->builder, mine, e->ptr, "");
 	}
-	emit_store_lanes(e, w->values, places, w->size, w->count);
+}
+
+static void vector_store_lanes(struct vector_access *w)
+{
+	LLVMValueRef places[RT_MAX_WIDTH];
+	emit_lane_places(w->e, places, w->at);
+	emit_store_lanes(w->e, w->values, places, w->size, w->count);
 }
 
 /* Elements that overlap are stored in the order of the lanes, all elements of a lane at once. */
@@ -342,8 +347,7 @@ static void vector_store_each(struct vector_access *w)
 		vector_scatter(w);
 		return;
 	}
-	if (vector_step_of(w) <= MOST_STORED * sizeof(uint64_t)
-	    && ptx_reads_few(w->e->func, MOST_READS)) {
+	if (vector_step_of(w) <= MOST_PER_LANE && emit_is_small(w->e)) {
 		vector_store_lanes(w);
 		return;
 	}
@@ -387,7 +391,7 @@ static bool vector_is_possible(const struct way *way, const struct vector_access
 	bool has_rows = w->row < w->e->width;
 	return vector_may_be_one_access(w) && (way->test == vector_are_neighbours
 		|| (!w->member && has_rows == (way->test == vector_are_alike)
-			&& ptx_reads_few(w->e->func, MOST_READS) && emit_is_in_loop(w->e)));
+			&& emit_is_small(w->e) && emit_is_in_loop(w->e)));
 }
 
 static LLVMValueRef vector_test_all(struct vector_access *all, unsigned warps, test_fn *test)
