@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "lib/cache/cache.h"
 #include "lib/tune/tune_kept.h"
 #include "support/device_test.h"
 #include "support/store_folder.h"
@@ -26,6 +27,7 @@ static const char source[] =
 	"__global__ void spin(int *out, int n)\n"
 	"{ int x = n; for (int k = 0; k < ROUNDS; k++) x = step(x);\n"
 	"  if (blockIdx.x == 0) out[threadIdx.x] += x == 12345 ? 7 : ADD; }\n"
+	"template <class T, int N> __global__ void typed(T *out, int n) { out[threadIdx.x] = N; }\n"
 	"template <int N> __global__ void times(int *out, int n)\n"
 	"{ int x = n; for (int k = 0; k < N * N * N * N * N; k++) x = step(x);\n"
 	"  out[threadIdx.x] = x == 12345 ? 7 : N; }\n";
@@ -203,13 +205,57 @@ TUNE_TEST(instances_of_a_template_are_tried)
 	ck_assert_str_eq(kz_kernel_name(kz_tuning_kernel(tuning)), "times<1>");
 }
 
+TUNE_TEST(the_arguments_of_a_template_are_in_the_order_of_the_table)
+{
+	static const char *const types[] = {"float", "int", "unsigned int"};
+	static const int64_t n[] = {5};
+	TABLE({KZ_TUNE_TEMPLATE, 0, "T", 3, NULL, types}, WARPS,
+		{KZ_TUNE_TEMPLATE, 0, NULL, 1, n, NULL});
+	ok(tune("typed"));
+	ck_assert_int_eq(kz_tuning_count(tuning), 6);
+	for (int i = 0; i < 6; i++) { /* the array is of int32 */
+		bool is_float = strncmp(result(i)->text, "T=float ", 8) == 0;
+		ck_assert_int_eq(is_float, i >= 4);
+		ck_assert_int_eq(result(i)->status, is_float ? KZ_ARGUMENT : KZ_OK);
+	}
+	ck_assert_str_eq(result(5)->text, "T=float block_x=64 argument=5");
+	ok(kz_tuning_launch(tuning, kz_dim(1, 1, 1), NULL, &err, KZ_ARGS(out, 1)));
+	ck_assert_int_eq(values()[0], 5);
+}
+
+/* This program is the worker, too; see main.c. */
+static void use_workers(void)
+{
+	static char program[4096];
+	ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
+	ck_assert_int_gt(len, 0);
+	program[len] = '\0';
+	setenv("KUDZU_COMMAND", program, 1);
+	how.processes = 2;
+}
+
+TUNE_TEST(workers_compile_the_configurations)
+{
+	static const char *const words[] = {"1", "one", "2"};
+	struct cache_counts before, after;
+	TABLE({KZ_TUNE_MACRO, 0, "ADD", 3, NULL, words}, WARPS);
+	use_workers();
+	cache_counts(&before);
+	ok(tune("spin"));
+	cache_counts(&after);
+	ck_assert_int_eq(after.compiles - before.compiles, 1); /* for the error of "one" */
+	for (int i = 4; i < 6; i++) {
+		ck_assert_int_eq(result(i)->status, KZ_COMPILE);
+		ck_assert_ptr_nonnull(strstr(result(i)->message, "\"one\" is undefined"));
+	}
+}
+
 TUNE_TEST(failures_are_entries_with_their_error)
 {
 	static const char *const words[] = {"1", "one", "2"};
 	static const int64_t most[] = {64, 1024}, blocks[] = {128};
 	TABLE({KZ_TUNE_MACRO, 0, "ADD", 3, NULL, words}, {KZ_TUNE_MACRO, 0, "MOST", 2, most, NULL},
 		{KZ_TUNE_BLOCK_X, 0, "THREADS", 1, blocks, NULL});
-	how.processes = _i ? 1 : 2;
 	ok(tune("count"));
 	ck_assert_int_eq(kz_tuning_count(tuning), 6);
 	for (int i = 0; i < 6; i++) {
@@ -442,6 +488,32 @@ TUNE_TEST(another_use_of_the_kernel_finds_nothing)
 	}
 }
 
+TUNE_TEST(a_changed_header_is_another_source)
+{
+	static const char *names[] = {"memory.h", NULL}, *texts[] = {"#define PLUS 1\n", NULL};
+	const char *const folders[] = {store_outside, NULL};
+	kz_compile_options compile = KZ_COMPILE_OPTIONS_INIT;
+	char path[128];
+	TABLE({KZ_TUNE_MACRO, 0, "ROUNDS", 2, rounds, NULL}, WARPS);
+	snprintf(path, sizeof(path), "%s/file.h", store_outside);
+	ck_assert(file_put(path, "#define STEPS ROUNDS\n", 21));
+	compile.header_names = names;
+	compile.header_texts = texts;
+	compile.include_dirs = folders;
+	tunable.compile = &compile;
+	tunable.source = "#include \"file.h\"\n#include \"memory.h\"\n"
+		"__global__ void k(int *out, int n) { out[threadIdx.x] = STEPS + PLUS; }";
+	ok(tune("k"));
+	ok(find());
+	texts[0] = "#define PLUS 2\n";
+	fails(find(), KZ_NOT_FOUND, "nothing was kept");
+	texts[0] = "#define PLUS 1\n";
+	ok(find());
+	ck_assert(file_put(path, "#define STEPS 0\n", 16));
+	fails(find(), KZ_NOT_FOUND, "nothing was kept");
+	unlink(path);
+}
+
 /* The key of the test's tuning. */
 static struct str key_of_tuning(void)
 {
@@ -479,7 +551,7 @@ TUNE_TEST(a_damaged_entry_is_ignored_and_replaced)
 	str_free(&key);
 }
 
-TUNE_TEST(without_a_cache_nothing_is_kept)
+TUNE_TEST(a_tuning_is_not_kept_if_the_program_does_not_want_it)
 {
 	TABLE(WARPS);
 	how.keep_nothing = 1;
@@ -663,7 +735,9 @@ SUITE(tune)
 	tcase_add_tests(tc, devices, the_fastest_configuration_is_the_first_and_is_launched,
 		a_configuration_that_is_clearly_slower_is_given_up,
 		the_grid_follows_from_the_block_and_the_elements_of_a_thread,
-		instances_of_a_template_are_tried, failures_are_entries_with_their_error,
+		instances_of_a_template_are_tried,
+		the_arguments_of_a_template_are_in_the_order_of_the_table,
+		workers_compile_the_configurations, failures_are_entries_with_their_error,
 		a_wrong_configuration_is_never_the_best, if_nothing_works_the_first_error_is_given,
 		the_program_restricts_and_changes_configurations,
 		what_the_kernel_changes_is_put_back, a_view_is_put_back_and_the_rest_left_alone,
@@ -671,9 +745,10 @@ SUITE(tune)
 		a_budget_spreads_the_trials_over_the_table);
 	tc = suite_add_case(s, "kept");
 	tcase_add_tests(tc, devices, a_kept_result_is_found_without_trials,
-		another_use_of_the_kernel_finds_nothing, a_damaged_entry_is_ignored_and_replaced,
-		without_a_cache_nothing_is_kept, a_later_process_finds_what_was_kept,
-		where_the_cache_is_off_nothing_is_kept);
+		another_use_of_the_kernel_finds_nothing, a_changed_header_is_another_source,
+		a_damaged_entry_is_ignored_and_replaced,
+		a_tuning_is_not_kept_if_the_program_does_not_want_it,
+		a_later_process_finds_what_was_kept, where_the_cache_is_off_nothing_is_kept);
 	tc = suite_add_case(s, "refusals");
 	tcase_add_tests(tc, devices, nonsense_is_refused,
 		the_table_prints_a_line_for_each_configuration, a_captured_stream_is_refused,
