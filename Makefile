@@ -201,6 +201,7 @@ $(c-programs): $(BUILD)/%: %.c $(BUILD)/config $(BUILD)/libkudzu.so
 $(cxx-programs): $(BUILD)/%: %.cpp $(BUILD)/config $(BUILD)/libkudzu.so
 	$(call say,CXX)mkdir -p $(@D); $(need-cxx) \
 	$(CXX) -std=c++17 $(sample-flags) $(CXXFLAGS) $(sample-output)
+$(addprefix $(BUILD)/samples/,31_mandelbrot 34_blur): packages = libpng
 $(BUILD)/docs/examples/test_kernels: sample-libs = $(CHECK_LIBS)
 
 # NVRTC from the wheels, where `make setup` put them; the user's own choice comes first.
