@@ -150,9 +150,10 @@ typedef struct kz_tune_options {
 	int32_t repeats;         /**< launches that are timed; 0: 7 */
 	int32_t restore;         /**< a kz_tune_restore */
 	int32_t processes;       /**< that compile at once, as for kz_warm_up; 0: one for each
-	                              core */
+	                              core; 1: this one alone */
 	int64_t max_trials;      /**< configurations to try at most; 0: all */
-	double max_seconds;      /**< no configuration is begun later; 0: no limit */
+	double max_seconds;      /**< no trial begins later, after the first one; 0: no limit.
+	                              Up to 32 configurations are compiled at once */
 	kz_tune_check_fn *check; /**< called after the first launch of a configuration, when the
 	                              arrays have its results; returns 1 if they are right.  A
 	                              configuration for which it returns 0 is never the best.  It

@@ -171,8 +171,8 @@ static const struct command {
 	"it does not take, a grid that is not possible, or arrays that are too large.\n"},
 {"worker", worker_main, 0, "worker",
 	"compile for a program that warms up",
-	"kz_warm_up starts this command to compile many sources in several processes.  It is\n"
-	"not meant for the shell.\n"},
+	"kz_warm_up and kz_tune start this command to compile many sources in several processes.\n"
+	"It is not meant for the shell.\n"},
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(*commands))
