@@ -26,11 +26,12 @@ $(BUILD)/fuzz_driver: $(call fuzz-objects,diff,tests/cpu/driver/driver_other.c $
 
 # fuzz-NAME runs tests/fuzz/fuzz_NAME.c with what is in build/fuzz/seeds/NAME; both are made by this
 # makefile in MODE=fuzz.
-fuzz-bytes := $(addprefix fuzz-,ptx image npy eval args argument pack bundle)
+fuzz-bytes := $(addprefix fuzz-,ptx image npy csv eval args argument pack bundle)
 .PHONY: $(fuzz-bytes)
 fuzz-ptx: ## any bytes as PTX for SECONDS=3600 under libFuzzer (clang)
 fuzz-image: ## any bytes as fat binaries and to link, likewise
 fuzz-npy: ## any bytes as .npy and .npz files, likewise
+fuzz-csv: ## any bytes as CSV text, likewise
 fuzz-eval: ## any bytes as expressions, likewise
 fuzz-args: ## any bytes as argument lists of users' kernels, likewise
 fuzz-argument: ## any bytes as arguments of `kudzu run`, likewise
@@ -52,7 +53,7 @@ $(BUILD)/ptx.dict: tests/fuzz/ptx.dict src/cpu/ptx/ptx.def src/cpu/ptx/ptx.h
 
 # What reads PTX, and the library with the parts of the command that read arguments.
 fuzz-device := $(addprefix $(BUILD)/fuzz_,ptx image)
-fuzz-library := $(addprefix $(BUILD)/fuzz_,npy eval args argument pack bundle)
+fuzz-library := $(addprefix $(BUILD)/fuzz_,npy csv eval args argument pack bundle)
 $(fuzz-device): $(call objects,$(SOURCES_base) $(call sources-in,cpu/config cpu/ptx cpu/ir))
 $(fuzz-library): $(call objects,$(SOURCES_kudzu) $(COMMAND_PARTS))
 $(fuzz-device) $(fuzz-library): $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o
@@ -73,6 +74,9 @@ $(seeds)/image:
 		{ printf '\3'; cat $$sample; printf '\37'; cat $$sample; } >$$name.two; done
 $(seeds)/npy:
 	@mkdir -p $@ && cp tests/data/npy/* $@
+$(seeds)/csv:
+	@mkdir -p $@ && { printf '\220' && cat samples/iris.csv; } >$@/iris && \
+		printf ' # x\n"a ""b""\r\n", 2\r\n-1e-3,NA\r' >$@/quotes
 $(seeds)/eval:
 	@mkdir -p $@ && $(call strings-of,tests/lib/ops/test_eval_parse.c, )
 $(seeds)/args:

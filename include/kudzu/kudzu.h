@@ -52,6 +52,7 @@
  *	join.h         concatenate, stack, tile
  *	indexing.h     take, put, scatter, nonzero
  *	npy.h          files of numpy
+ *	csv.h          CSV files
  *	dlpack.h       arrays of other libraries
  *
  * Compute with arrays
@@ -115,6 +116,7 @@
 #include <kudzu/cache.h>
 #include <kudzu/copy.h>
 #include <kudzu/create.h>
+#include <kudzu/csv.h>
 #include <kudzu/custom.h>
 #include <kudzu/device.h>
 #include <kudzu/diagnose.h>

@@ -19,8 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Read `size` bytes, or fewer where the file ends early; the number read, or -1. */
-static ssize_t file_read_all(int fd, char *data, size_t size)
+int64_t file_read_some(int fd, char *data, size_t size)
 {
 	size_t done = 0;
 	while (done < size) {
@@ -34,44 +33,56 @@ static ssize_t file_read_all(int fd, char *data, size_t size)
 			return -1;
 		}
 	}
-	return (ssize_t)done;
+	return (int64_t)done;
 }
 
-static kz_status file_read_open(char **data, size_t *size, int fd, const char *path, kz_error *err)
+static kz_status file_open_info(int *fd, struct stat *info, const char *path, kz_error *err)
+{
+	/* O_NONBLOCK: opening a named pipe must not wait for its writer. */
+	*fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (*fd < 0) {
+		return error_os(err, errno, "open", "cannot open '%s'", path);
+	}
+	kz_status st = KZ_OK;
+	if (fstat(*fd, info) != 0) {
+		st = error_os(err, errno, "fstat", "cannot read '%s'", path);
+	} else if (!S_ISREG(info->st_mode)) {
+		st = error_set(err, KZ_IO, "cannot read '%s': expected a regular file", path);
+	}
+	if (st) {
+		close(*fd);
+	}
+	return st;
+}
+
+kz_status file_open(int *fd, const char *path, kz_error *err)
 {
 	struct stat info;
-	if (fstat(fd, &info) != 0) {
-		return error_os(err, errno, "fstat", "cannot read '%s'", path);
-	}
-	if (!S_ISREG(info.st_mode)) {
-		return error_set(err, KZ_IO, "cannot read '%s': expected a regular file", path);
-	}
-	char *text = mem_alloc((size_t)info.st_size + 1);
-	if (!text) {
-		return error_no_memory(err);
-	}
-	ssize_t got = file_read_all(fd, text, (size_t)info.st_size);
-	if (got < 0) {
-		kz_status st = error_os(err, errno, "read", "cannot read '%s'", path);
-		mem_free(text);
-		return st;
-	}
-	text[got] = '\0';
-	*data = text;
-	*size = (size_t)got;
-	return KZ_OK;
+	return file_open_info(fd, &info, path, err);
 }
 
 kz_status file_read(char **data, size_t *size, const char *path, kz_error *err)
 {
+	struct stat info;
+	int fd;
 	*data = NULL;
 	*size = 0;
-	/* O_NONBLOCK: opening a named pipe must not wait for its writer. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0) {
-		return error_os(err, errno, "open", "cannot open '%s'", path);
+	kz_status st = file_open_info(&fd, &info, path, err);
+	if (st) {
+		return st;
 	}
-	kz_status st = file_read_open(data, size, fd, path, err);
+	char *text = mem_alloc((size_t)info.st_size + 1);
+	const int64_t got = text ? file_read_some(fd, text, (size_t)info.st_size) : 0;
+	if (!text) {
+		st = error_no_memory(err);
+	} else if (got < 0) {
+		st = error_os(err, errno, "read", "cannot read '%s'", path);
+		mem_free(text);
+	} else {
+		text[got] = '\0';
+		*data = text;
+		*size = (size_t)got;
+	}
 	close(fd);
 	return st;
 }

@@ -11,6 +11,11 @@
 /* Read a whole regular file; *data is zero-terminated beyond *size, freed with mem_free. */
 kz_status file_read(char **data, size_t *size, const char *path, kz_error *err);
 
+/* Open a regular file to read it from its beginning; close *fd. */
+kz_status file_open(int *fd, const char *path, kz_error *err);
+/* Read on; fewer bytes than `size` only at the end of the file.  -1: errno says why. */
+int64_t file_read_some(int fd, char *data, size_t size);
+
 /*
  * Write or extend a file, whatever the limit on the size of files is (RLIMIT_FSIZE): beyond it the
  * kernel sends SIGXFSZ, which ends a process.  These functions fail with EFBIG instead.  The limit

@@ -37,7 +37,7 @@
 	D(kz_sparse_cg_options, KZ_SPARSE_CG_OPTIONS_INIT) \
 	S(kz_search_options) S(kz_bincount_options) \
 	S(kz_scatter_options) \
-	S(kz_segment_options) \
+	S(kz_csv_options) S(kz_segment_options) \
 	D(kz_histogram_options, KZ_HISTOGRAM_OPTIONS_INIT) \
 	S(kz_sort_options) S(kz_set_options) S(kz_random_options) \
 	D(kz_access_window, KZ_ACCESS_WINDOW_INIT) \

@@ -92,7 +92,7 @@ static uint64_t condition;
 static double real;
 static int least, greatest;
 static struct {
-	char folder[32], ptx[64], cu[64], npy[64], npz[64], saved[64];
+	char folder[32], ptx[64], cu[64], csv[64], npy[64], npz[64], saved[64];
 } files;
 
 static long live[STUB_KIND_COUNT]; /* of earlier worlds, whose device was lost */
@@ -197,11 +197,12 @@ static void make_files(void)
 	strcpy(files.folder, "/tmp/kudzu-test-XXXXXX"); /* mkdtemp's template */
 	ck_assert_ptr_nonnull(mkdtemp(files.folder));
 	snprintf(files.ptx, sizeof(files.ptx), "%s/k.ptx", files.folder);
+	snprintf(files.csv, sizeof(files.csv), "%s/f.csv", files.folder);
 	snprintf(files.npy, sizeof(files.npy), "%s/f.npy", files.folder);
 	snprintf(files.npz, sizeof(files.npz), "%s/f.npz", files.folder);
 	snprintf(files.saved, sizeof(files.saved), "%s/saved", files.folder);
 	snprintf(files.cu, sizeof(files.cu), "%s/k.cu", files.folder);
-	const char *const texts[][2] = {{files.ptx, ptx}, {files.cu, KERNEL}};
+	const char *const texts[][2] = {{files.ptx, ptx}, {files.cu, KERNEL}, {files.csv, "1,2\n"}};
 	for (size_t at = 0; at < countof(texts); at++) {
 		FILE *to = fopen(texts[at][0], "w");
 		fputs(texts[at][1], to);
@@ -212,7 +213,8 @@ static void make_files(void)
 
 static void remove_files(void)
 {
-	const char *const all[] = {files.ptx, files.cu, files.npy, files.npz, files.saved};
+	const char *const all[] = {files.ptx, files.cu, files.csv, files.npy, files.npz,
+		files.saved};
 	for (size_t at = 0; at < countof(all); at++) {
 		unlink(all[at]);
 	}
