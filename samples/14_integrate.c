@@ -27,14 +27,13 @@ typedef kz_status integrate(void *, kz_dtype, kz_array *, const kz_integrate_opt
 static double measure(integrate *get, kz_array *y)
 {
 	const kz_integrate_options *options = KZ_WITH(kz_integrate_options, .dx = DX, .dy = DX);
+	kz_timing times = KZ_TIMING_INIT;
 	double area = 0, begin = seconds_now();
 	CHECK(get(&area, KZ_F64, y, options, &err));
-	double first = seconds_now();
-	seconds_print("Tiempo en paralelo", first - begin);
-	for (int i = 0; i < TIMES; i++) {
-		CHECK(get(&area, KZ_F64, y, options, &err));
-	}
-	seconds_print("Tiempo en paralelo (the mean of 100)", (seconds_now() - first) / TIMES);
+	seconds_print("Tiempo en paralelo", seconds_now() - begin);
+	CHECK(kz_time(&times, kz_device_stream(kz_array_device(y)), TIMES,
+		get(&area, KZ_F64, y, options, &err), &err));
+	seconds_print("Tiempo en paralelo (the median of 100)", times.host.median_ms / 1000);
 	return area;
 }
 

@@ -39,6 +39,7 @@
  *
  * Order work
  *	stream.h       streams and events
+ *	timing.h       how long a call takes
  *	graph.h        work that is recorded once and launched many times
  *	trace.h        a trace of the calls
  *
@@ -86,7 +87,7 @@
  *   kz_copy_htod, kz_copy_dtoh, kz_copy_dtod, kz_copy_3d (and their _async and _on forms),
  *   kz_fill, kz_fill_2d, kz_compile, kz_link, kz_warm_up, kz_warm_up_serve, kz_tune,
  *   kz_apply, kz_apply_into, kz_eval, kz_eval_into, kz_eval_vars, kz_eval_prepare,
- *   kz_diagnose, kz_try_gpu, kz_try_all_gpus, kz_release_all.
+ *   kz_diagnose, kz_try_gpu, kz_try_all_gpus, kz_release_all, kz_time.
  *
  * Work runs in the default stream of its device (kz_device_stream), unless the call names another
  * stream.  Each function has one way to name it:
@@ -160,6 +161,7 @@
 #include <kudzu/sparse.h>
 #include <kudzu/stream.h>
 #include <kudzu/texture.h>
+#include <kudzu/timing.h>
 #include <kudzu/trace.h>
 #include <kudzu/tune.h>
 #include <kudzu/version.h>

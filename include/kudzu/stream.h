@@ -253,7 +253,7 @@ KZ_API KZ_NODISCARD kz_status kz_event_synchronize(kz_event *event, kz_error *er
 KZ_API KZ_NODISCARD kz_status kz_event_query(kz_event *event, kz_error *err);
 
 /**
- * Measure the time between two events.
+ * Measure the time between two events.  kz_time (timing.h) measures a call that is repeated.
  *
  * @param out milliseconds.
  * @return KZ_OK; KZ_NOT_READY while either is still in flight; KZ_INVALID if one was never

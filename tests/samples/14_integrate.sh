@@ -28,9 +28,9 @@ simps of their cubes, last: 1640.5
 END
 sed 's/: [0-9.e-]* s$//' "$folder/times" | diff -u /dev/fd/3 - 3<<'END'
 Tiempo en paralelo
-Tiempo en paralelo (the mean of 100)
+Tiempo en paralelo (the median of 100)
 Tiempo secuencial
 Tiempo en paralelo
-Tiempo en paralelo (the mean of 100)
+Tiempo en paralelo (the median of 100)
 Tiempo en secuencial
 END

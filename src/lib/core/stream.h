@@ -6,6 +6,8 @@
 #include "lib/core/device.h"
 #include "lib/core/trace.h"
 
+#include <kudzu/timing.h>
+
 struct kz_event {
 	uint32_t tag;
 	atomic_int refs;
@@ -31,6 +33,11 @@ kz_status stream_init(struct kz_stream *stream, struct kz_device *dev,
 void stream_finish(struct kz_stream *stream);
 /* Wait for the work in all streams of a device; captures go on.  The context is current. */
 CUresult stream_wait_all(struct kz_device *dev);
+
+/* timing.c */
+
+/* Sort times, of which there is one or more, and describe them. */
+kz_spread timing_spread(double *times, int64_t count);
 
 /* capture.c */
 
