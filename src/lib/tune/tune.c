@@ -203,9 +203,7 @@ static kz_status tune_compile_batch(kz_tuning *tuning, size_t first, const struc
 	kz_status st = warm_up_each(run->dev, sources, (int64_t)count, run->options->processes,
 		&outcome, err);
 	for (size_t i = first; i < tuning->count && !st; i++) {
-		const kz_error *why = &errors[owner[i - first]];
-		st = why->status ? error_copy(&tuning->trials[i].error, why) : KZ_OK;
-		st = st == KZ_NO_MEMORY ? error_no_memory(err) : KZ_OK;
+		(void)error_copy(&tuning->trials[i].error, &errors[owner[i - first]]);
 	}
 	for (size_t k = 0; k < count; k++) {
 		kz_error_clear(&errors[k]);
