@@ -45,7 +45,7 @@ static const struct ptx_inst *parse_opcode(struct parser *p, const struct lex_to
 	}
 	struct ptx_diag diag;
 	if (!ptx_opcode(inst, text, &diag, word->line, word->column)) {
-		parser_fail_at(p, word->line, word->column, "%s", diag.message);
+		parser_fail_unknown(p, word->line, word->column, diag.message);
 		return NULL;
 	}
 	if (!map_put(&p->opcodes, text, inst)) {

@@ -55,6 +55,20 @@ void parser_fail_at(struct parser *p, int line, int column, const char *format, 
 	va_end(args);
 }
 
+void parser_fail_unknown(struct parser *p, int line, int column, const char *message)
+{
+	const int version = p->module->version;
+	if (version <= PTX_NEWEST_VERSION) {
+		parser_fail_at(p, line, column, "%s", message);
+	} else if (!p->failed) {
+		ptx_unsupported(p->diag, line, column, "%.180s; the text is PTX %d.%d, of which the "
+			"CPU device knows what is in PTX %d.%d and little more", message,
+			version / 10, version % 10, PTX_NEWEST_VERSION / 10,
+			PTX_NEWEST_VERSION % 10);
+		parser_stop(p);
+	}
+}
+
 void parser_unsupported(struct parser *p, const char *format, ...)
 {
 	va_list args;

@@ -105,6 +105,9 @@ struct parser {
 };
 
 void parser_fail(struct parser *p, const char *format, ...) printf_like(2, 3);
+/* A part of PTX that the driver does not know: a mistake, unless the text is of a version that may
+ * have it. */
+void parser_fail_unknown(struct parser *p, int line, int column, const char *message);
 void parser_fail_at(struct parser *p, int line, int column, const char *format, ...)
 	printf_like(4, 5);
 void parser_unsupported(struct parser *p, const char *format, ...) printf_like(2, 3);

@@ -70,7 +70,7 @@ enum ptx_space {
 	X(L, "l") X(R, "r") X(WRAP, "wrap") X(CLAMP, "clamp") \
 	X(F4E, "f4e") X(B4E, "b4e") X(RC8, "rc8") X(ECL, "ecl") X(ECR, "ecr") X(RC16, "rc16") \
 	X(U2, "u2") X(S2, "s2") X(U4, "u4") X(S4, "s4") \
-	X(PO, "po") X(SHR7, "shr7") X(SHR15, "shr15") \
+	X(TWO_PI, "2pi") X(PO, "po") X(SHR7, "shr7") X(SHR15, "shr15") \
 	/* compare */ X(EQ, "eq") X(NE, "ne") X(LT, "lt") X(LE, "le") X(GT, "gt") X(GE, "ge") \
 	X(LS, "ls") X(HS, "hs") X(EQU, "equ") X(NEU, "neu") X(LTU, "ltu") X(LEU, "leu") \
 	X(GTU, "gtu") X(GEU, "geu") X(NUM, "num") X(ISNAN, "nan") \
@@ -114,6 +114,9 @@ static inline bool ptx_has(const struct ptx_mods *mods, enum ptx_mod mod)
 	return ptx_has_bit(mods->bits, mod);
 }
 
+/* All of PTX up to this version is known, 90 for 9.0; of newer ones only what ptx.def has. */
+#define PTX_NEWEST_VERSION 90
+
 /* Special registers that we know: name, PTX spelling, type. */
 #define PTX_SREGS(X) \
 	X(TID_X, "%tid.x", U32) X(TID_Y, "%tid.y", U32) X(TID_Z, "%tid.z", U32) \
@@ -143,6 +146,9 @@ static inline bool ptx_has(const struct ptx_mods *mods, enum ptx_mod mod)
 	X(CLUSTER_NCTAID_Z, "%cluster_nctaid.z", U32) \
 	X(CLUSTER_CTARANK, "%cluster_ctarank", U32) \
 	X(CLUSTER_NCTARANK, "%cluster_nctarank", U32) \
+	/* the device is one domain */ \
+	X(LOCALITY_DOMAIN_ID, "%locality_domain_id", U32) \
+	X(LOCALITY_DOMAIN_SUPPLEMENTAL_SM, "%locality_domain_supplemental_sm", U32) \
 	X(IS_EXPLICIT_CLUSTER, "%is_explicit_cluster", PRED) \
 	X(AGGR_SMEM_SIZE, "%aggr_smem_size", U32) \
 	X(RESERVED_SMEM_OFFSET_BEGIN, "%reserved_smem_offset_begin", U32) \

@@ -39,9 +39,9 @@ static const char *const always[] = {"cuInit", "cuDriverGetVersion", "cuGetError
 
 /* Written parameters that are read, or that need not be written. */
 static const char *const reads[] = {"cuCtxCreate_v3", "cuCtxCreate_v4", "cuLaunchHostFunc",
-	"cuLaunchHostFunc_v2", "cuLinkCreate", "cuLinkCreate_v2", "cuMemHostRegister_v2", "cuMemcpyDtoHAsync_v2",
-	"cuMemcpyDtoH_v2", "cuStreamAddCallback", "cuStreamBatchMemOp", "cuStreamBatchMemOp_v2",
-	"cuUserObjectCreate"};
+	"cuLaunchHostFunc_v2", "cuLinkCreate", "cuLinkCreate_v2", "cuMemHostRegister_v2",
+	"cuMemcpyDtoHAsync_v2", "cuMemcpyDtoH_v2", "cuStreamAddCallback", "cuStreamBatchMemOp",
+	"cuStreamBatchMemOp_v2", "cuUserObjectCreate"};
 
 static bool is_listed(const char *const *list, size_t count, const char *name)
 {

@@ -108,6 +108,15 @@ START_TEST(valid_ptx_that_does_not_run_here_is_not_supported)
 	const char *header = ".version 8.0\n.target sm_75\n";
 	const char *cluster = ".file 3 \"/src/k.cu\"\n.entry k()\n{\n.reg .u32 %r;\n"
 		"\t.loc 3 17 5\n\tgetctarank.u32\n\t%r,\n\t%r;\n\tret;\n}\n";
+	const char *newer = ".version 9.5\n.target sm_90\n";
+	const char *fabric = ".entry k()\n{\n\tfabric.submit.commit_group;\n\tret;\n}\n";
+	const char *part = ".entry k()\n{\n.reg .b32 %r;\n\tadd.u8x4 %r, %r, %r;\n\tret;\n}\n";
+	FAILS(INVALID_PTX, load_text(header, fabric));
+	FAILS(NOT_SUPPORTED, load_text(newer, fabric));
+	check_log("line 6; error   : unknown instruction 'fabric.submit.commit_group'; the text "
+		"is PTX 9.5, of which the CPU device knows what is in PTX 9.0 and little more");
+	FAILS(NOT_SUPPORTED, load_text(newer, part));
+	check_log("'add.u8x4'");
 	FAILS(NOT_SUPPORTED, load_text(header, ".global .texref a;\n"));
 	FAILS(NOT_SUPPORTED, load_text(header, cluster));
 	check_log("line 9; error   : instruction 'getctarank.u32' (k.cu:17) is not "

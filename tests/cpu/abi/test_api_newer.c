@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions and constants that came with CUDA 13.1 to 13.5.  The functions are weak symbols, so that
- * these tests can be linked with an older driver, too, which skips them.
+ * Functions and constants that came with CUDA 13.1 to 13.5.  The functions are weak symbols, so
+ * that these tests can be linked with an older driver, too, which skips them.
  */
 #include "cpu/support/api_graph.h"
 #include "support/suite.h"

@@ -126,7 +126,7 @@ void emit_cvt_from_small(struct emit *e, const struct ptx_inst *inst)
 		LLVMValueRef code = ir_lshr_by(e, both, small->width * part);
 		LLVMValueRef value = fp8_decode(e, small, code);
 		value = ptx_has(&inst->mods, PTX_MOD_RELU) ? emit_relu(e, value) : value;
-		halves[part] = emit_to_half(e, value, PTX_F16, EMIT_NEAREST);
+		halves[part] = emit_to_half(e, value, emit_half_type(inst->types[0]), EMIT_NEAREST);
 	}
 	emit_result(e, inst, emit_pair(e, halves[0], halves[1]));
 }

@@ -131,12 +131,19 @@ static LLVMValueRef math_turn(struct emit *e, LLVMValueRef x)
 	return ir_fsub(e, part, ir_call1(e, "llvm.rint", part));
 }
 
+/* The turns of an angle, or with .2pi the number itself, between -1/2 and 1/2. */
+static LLVMValueRef math_turn_arg(struct emit *e, const struct ptx_inst *inst, LLVMValueRef x)
+{
+	return ptx_has(&inst->mods, PTX_MOD_TWO_PI)
+		? ir_fsub(e, x, ir_call1(e, "llvm.rint", x)) : math_turn(e, x);
+}
+
 /* PTX: absolute error 2^-20.5 for x in [-pi, pi], 2^-14.7 in [-100 pi, 100 pi]; here 2^-22 in both.
  * The half of the turn around half a turn is the mirrored other half. */
 void emit_sin(struct emit *e, const struct ptx_inst *inst)
 {
 	LLVMValueRef x = emit_float_arg(e, inst, 1);
-	LLVMValueRef r = math_turn(e, x);
+	LLVMValueRef r = math_turn_arg(e, inst, x);
 	LLVMValueRef size = ir_call1(e, "llvm.fabs", r);
 	LLVMValueRef mirrored = ir_fsub(e, ir_call2(e, "llvm.copysign", math_real(e, 0.5), r), r);
 	r = ir_select(e, ir_fcmp(e, LLVMRealOGT, size, math_real(e, 0.25)), mirrored, r);
@@ -147,7 +154,8 @@ void emit_sin(struct emit *e, const struct ptx_inst *inst)
 
 void emit_cos(struct emit *e, const struct ptx_inst *inst)
 {
-	LLVMValueRef r = ir_call1(e, "llvm.fabs", math_turn(e, emit_float_arg(e, inst, 1)));
+	LLVMValueRef x = emit_float_arg(e, inst, 1);
+	LLVMValueRef r = ir_call1(e, "llvm.fabs", math_turn_arg(e, inst, x));
 	LLVMValueRef far = ir_fcmp(e, LLVMRealOGT, r, math_real(e, 0.25));
 	r = ir_select(e, far, ir_fsub(e, math_real(e, 0.5), r), r);
 	LLVMValueRef z = ir_fmul(e, r, r);
