@@ -228,7 +228,8 @@ CUresult work_check_attribute(const char *call, const CUlaunchAttribute *attribu
 	case CU_LAUNCH_ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE:
 		return (unsigned)value->portableClusterSizeMode
 			<= CU_LAUNCH_PORTABLE_CLUSTER_MODE_ALLOW_NON_PORTABLE ? CUDA_SUCCESS
-			: kernel_bad_attribute(call, attribute, (int)value->portableClusterSizeMode);
+			: kernel_bad_attribute(call, attribute,
+				(int)value->portableClusterSizeMode);
 	case CU_LAUNCH_ATTRIBUTE_SHARED_MEMORY_MODE:
 		return (unsigned)value->sharedMemoryMode
 			<= CU_SHARED_MEMORY_MODE_PREFER_OVERSIZED_SHARED_MEMORY ? CUDA_SUCCESS
