@@ -202,7 +202,8 @@ CUresult work_describe_kernel(const char *call, struct context *context, CUfunct
 	return result == CUDA_SUCCESS ? kernel_check_cooperative(call, context, kernel) : result;
 }
 
-static CUresult kernel_bad_attribute(const char *call, const CUlaunchAttribute *attribute, int value)
+static CUresult kernel_bad_attribute(const char *call, const CUlaunchAttribute *attribute,
+	int value)
 {
 	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: attribute %d cannot be %d", call,
 		(int)attribute->id, value);
