@@ -293,7 +293,7 @@ static void compile_drop_probes(struct job *job)
  * that name. */
 static bool compile_prelude_at_fault(const struct diag *diag)
 {
-	if (diag->message && strstr(diag->message, HEADERS_PRELUDE)) {
+	if (diag->names_prelude) {
 		return true;
 	}
 	for (const char *at = diag->excerpt; at && *at;) {

@@ -14,7 +14,8 @@
  * The column is not printed.  It is the caret's, less the two, and counts bytes.  Each block is
  * written again with the column in its head, and the caret at the column that a person sees.  Two
  * sorts of blocks are left out: about names that we added, and about macros of the prelude that the
- * source defines again.
+ * source defines again.  NVRTC up to CUDA 12.0 shows neither line nor caret, so the line is taken
+ * from the source, and there is no column.
  */
 #include "base/common.h"
 
@@ -30,9 +31,6 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define NAME_FILE "__nv_name_map"
-#define NAME_LINE "#pragma nv_mangled_name "
 
 struct slice {
 	const char *text;
@@ -292,6 +290,7 @@ struct diag_block {
 	struct head head;
 	struct slice more;    /* the log's lines behind the head, up to its excerpt */
 	struct slice excerpt; /* of the log or of the source; text NULL if there is none */
+	bool has_caret;
 	size_t caret;         /* its byte in the excerpt */
 	struct slice after;   /* the log's lines behind the caret */
 };
@@ -313,6 +312,7 @@ static void diag_read_block(struct diag_block *block, const char **log)
 		if (caret >= 2 && previous.len >= 2 && !after) {
 			block->excerpt = diag_slice_skip(previous, 2);
 			block->caret = (size_t)caret - 2;
+			block->has_caret = true;
 			block->more.len = (size_t)(previous.text - block->more.text);
 			after = at;
 		}
@@ -346,7 +346,7 @@ static void diag_render_block(struct str *out, const struct diag_block *block, c
 	if (head->line > 0) {
 		str_addf(out, ":%d", head->line);
 	}
-	if (head->line > 0 && block->excerpt.text) {
+	if (head->line > 0 && block->has_caret) {
 		str_addf(out, ":%zu", block->caret + 1);
 	}
 	str_addf(out, ": %s: ", severity_names[head->severity]);
@@ -356,8 +356,10 @@ static void diag_render_block(struct str *out, const struct diag_block *block, c
 	}
 	str_addc(out, '\n');
 	diag_render_lines(out, block->more);
-	if (block->excerpt.text) {
+	if (block->has_caret) {
 		diag_render_excerpt(out, block->excerpt, block->caret);
+	} else if (block->excerpt.text) {
+		str_addf(out, "  %.*s\n", (int)block->excerpt.len, block->excerpt.text);
 	}
 	diag_render_lines(out, block->after);
 }
@@ -374,6 +376,13 @@ static bool diag_saves_our_macro(struct slice line)
 	return end && headers_has_macro(name, (size_t)(end - name));
 }
 
+/* The prelude is named in the message, or in a line behind it: "kudzu/prelude.h(10): here". */
+static bool diag_names_prelude(const struct diag_block *block)
+{
+	return diag_slice_has(block->head.message, HEADERS_PRELUDE)
+		|| diag_slice_has(block->more, HEADERS_PRELUDE);
+}
+
 /* Errors about what we added, warnings that it was defined again, saved, or not precompiled. */
 static bool diag_is_ours(const struct diag_block *block)
 {
@@ -381,10 +390,10 @@ static bool diag_is_ours(const struct diag_block *block)
 	bool of_pch = head->severity == SEVERITY_WARNING
 		      && (diag_slice_has(head->message, "precompiled header")
 		|| diag_slice_has(head->message, "PCH "));
-	bool of_name = head->file.len == strlen(NAME_FILE) && diag_slice_starts(head->file,
-		NAME_FILE);
+	bool of_name = head->file.len == strlen(DIAG_NAME_FILE) && diag_slice_starts(head->file,
+		DIAG_NAME_FILE);
 	return of_name || of_pch || (diag_slice_starts(head->number, "#47-D")
-			   && diag_slice_has(head->message, HEADERS_PRELUDE))
+			   && diag_names_prelude(block))
 		|| (diag_slice_starts(head->number, "#161-D")
 			&& diag_saves_our_macro(block->excerpt));
 }
@@ -416,10 +425,11 @@ static bool diag_take_error(struct diag *out, const struct diag_block *block,
 	}
 	out->message = diag_slice_copy(head->message);
 	out->excerpt = block->excerpt.text ? diag_slice_copy(block->excerpt) : NULL;
+	out->names_prelude = diag_names_prelude(block);
 	out->hint = diag_find_hint(block, context->cuda_parts);
 	if (head->line > 0) {
 		out->line = head->line;
-		out->column = block->excerpt.text ? (int)block->caret + 1 : 0;
+		out->column = block->has_caret ? (int)block->caret + 1 : 0;
 		out->file = head->file.len > 0 ? diag_slice_copy(head->file)
 			: mem_strdup(context->name);
 	}
@@ -456,6 +466,7 @@ static void diag_place_at_end(struct diag_block *block, const struct diag_contex
 	block->more = block->after = (struct slice){NULL, 0};
 	block->excerpt = diag_source_end(context->source, &block->head.line);
 	block->caret = block->excerpt.len;
+	block->has_caret = block->excerpt.text;
 }
 
 /* Whether a path is the source's name, made absolute or not. */
@@ -495,6 +506,7 @@ static void diag_place_by_ptx(struct diag_block *block, const struct diag_contex
 		block->head.file = (struct slice){NULL, 0};
 		block->excerpt = diag_source_line(context->source, line->line);
 		block->caret = line->column > 0 ? (size_t)line->column - 1 : 0;
+		block->has_caret = block->excerpt.text;
 	}
 	if (block->caret > block->excerpt.len) {
 		block->caret = block->excerpt.len;
@@ -526,6 +538,8 @@ bool diag_read(struct diag *out, const char *log, const struct diag_context *con
 			diag_place_at_end(&block, context);
 		} else if (block.head.ptx_line > 0 && context->ptx) {
 			diag_place_by_ptx(&block, context, &ptx_line);
+		} else if (!block.excerpt.text && diag_is_source(block.head.file, context->name)) {
+			block.excerpt = diag_source_line(context->source, block.head.line);
 		}
 		ok = diag_take_error(out, &block, context);
 		diag_render_block(&text, &block, context->name);
@@ -556,8 +570,8 @@ void diag_free(struct diag *diag)
 static const char *diag_rejected_name(const char *log, const char *expression)
 {
 	size_t len = strlen(expression);
-	for (const char *at = log; (at = strstr(at, NAME_LINE));) {
-		at += strlen(NAME_LINE);
+	for (const char *at = log; (at = strstr(at, DIAG_NAME_LINE));) {
+		at += strlen(DIAG_NAME_LINE);
 		if (strncmp(at, expression, len) == 0 && (at[len] == '\n' || at[len] == '\0')) {
 			return at;
 		}
@@ -590,7 +604,8 @@ bool diag_name_is_ambiguous(const char *log, const char *expression)
 const char *diag_name_reason(size_t *len, const char *log, const char *expression)
 {
 	static const char error[] = "error: ", same_again[] = "Error in parsing name";
-	for (const char *at = log; (at = strstr(at, NAME_LINE)); at += strlen(NAME_LINE)) {
+	for (const char *at = log; (at = strstr(at, DIAG_NAME_LINE));
+	     at += strlen(DIAG_NAME_LINE)) {
 		const char *end = strchrnul(at, '\n');
 		const char *line = diag_line_start(log, at);
 		const char *before = line > log ? diag_line_start(log, line - 1) : line;

@@ -5,6 +5,10 @@
 /* NVRTC's log, read, and written again as gcc writes diagnostics. */
 #include "base/str.h"
 
+/* Name expressions are lines of a file of their own, sorted, from the second line on. */
+#define DIAG_NAME_FILE "__nv_name_map"
+#define DIAG_NAME_LINE "#pragma nv_mangled_name "
+
 struct diag_context {
 	const char *name;   /* of the source */
 	const char *source; /* for errors at its end */
@@ -21,6 +25,7 @@ struct diag {
 	/* The first error; the texts are NULL if there is none. */
 	char *message;    /* `expected a ";"` */
 	char *excerpt;    /* the line of source; NULL if unknown */
+	bool names_prelude; /* it is about something that the prelude has, too */
 	char *file;       /* NULL if it has no place */
 	int line;
 	int column;

@@ -18,12 +18,14 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
+#include "lib/rtc/diag.h"
 #include "lib/rtc/headers.h"
 #include "lib/rtc/thread.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define PROBE "kudzu_probe"
@@ -287,6 +289,62 @@ static void job_heap_end(const struct nvrtc *nvrtc, nvrtcProgram program)
 	}
 }
 
+static int job_compare_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The name expressions, sorted, each once; *count is how many. */
+static const char **job_sort_names(const struct job *job, size_t *count)
+{
+	const char **names = mem_zalloc(job->name_count, sizeof(*names));
+	*count = 0;
+	if (!names) {
+		return NULL;
+	}
+	for (size_t i = 0; i < job->name_count; i++) {
+		names[i] = job->names[i].expression;
+	}
+	qsort(names, job->name_count, sizeof(*names), job_compare_text);
+	for (size_t i = 0; i < job->name_count; i++) {
+		if (*count == 0 || strcmp(names[i], names[*count - 1]) != 0) {
+			names[(*count)++] = names[i];
+		}
+	}
+	return names;
+}
+
+/* NVRTC up to CUDA 12.0 does not quote the name expression that an error is about.  Put it behind
+ * the error, as newer ones do. */
+static void job_quote_names(struct job *job)
+{
+	static const char file[] = DIAG_NAME_FILE "(";
+	if (!job->log || !strstr(job->log, file) || strstr(job->log, DIAG_NAME_LINE)) {
+		return;
+	}
+	size_t count;
+	const char **names = job_sort_names(job, &count);
+	struct str log = STR_INIT;
+	for (const char *at = job->log; names && *at;) {
+		const size_t len = strcspn(at, "\n");
+		const long line = strncmp(at, file, sizeof(file) - 1) == 0
+			? strtol(at + sizeof(file) - 1, NULL, 10) : 0;
+		str_addn(&log, at, len);
+		str_addc(&log, '\n');
+		if (line >= 2 && (size_t)line - 2 < count) {
+			str_addf(&log, "  " DIAG_NAME_LINE "%s\n  ^\n", names[line - 2]);
+		}
+		at += len + (at[len] == '\n');
+	}
+	mem_free(names);
+	char *text = names ? str_take(&log) : NULL;
+	if (text) {
+		mem_free(job->log);
+		job->log = text;
+	}
+	job->no_memory |= !text;
+}
+
 static void *job_thread_main(void *data)
 {
 	const struct call *call = data;
@@ -317,6 +375,7 @@ static void *job_thread_main(void *data)
 		}
 		ok = job_check(job, code, "nvrtcCompileProgram");
 		job->log = job_fetch(job, program, log, &size);
+		job_quote_names(job);
 		if (ok) {
 			job_fetch_results(job, program);
 		} else {

@@ -118,6 +118,17 @@ static const struct {
 	/* What is not understood is passed on. */
 	{"something new\n\nk.cu(x): error without colon\nError limit reached.",
 		"something new\nk.cu(x): error without colon\nError limit reached.\n", "", NULL},
+	/* CUDA 12.0 shows neither line nor caret. */
+	{"k.cu(1): error: invalid redeclaration of type name \"P\"\nkudzu/prelude.h(10): here\n\n"
+	 "k.cu(1): warning #47-D: incompatible redefinition of macro \"M_PI\"\n"
+	 "kudzu/prelude.h(106): here\n\n",
+		"k.cu:1: error: invalid redeclaration of type name \"P\"\n"
+		"kudzu/prelude.h(10): here\n"
+		"  struct P{int x;}\n",
+		"1:0 invalid redeclaration of type name \"P\"", NULL},
+	/* CUDA's C++ headers try to save macros that the prelude defines. */
+	{"/a/prologue.h(145): warning #161-D: unrecognized #pragma\n"
+	 "  #  pragma push_macro(\"restrict\")\n            ^\n\n", "", "", NULL},
 };
 
 START_TEST(logs_are_shown_as_gcc_shows_diagnostics)
