@@ -154,10 +154,22 @@ static bool module_fill(CUmodule module, const char *image)
 	return true;
 }
 
+/* 90 for ".version 9.0"; 0 for what is not PTX. */
+static int module_ptx_version(const char *image)
+{
+	const char *version = is_elf(image) ? NULL : strstr(image, ".version ");
+	int major = 0, minor = 0;
+	return version && sscanf(version, ".version %d.%d", &major, &minor) == 2
+		? 10 * major + minor : 0;
+}
+
 static CUresult module_load(CUresult code, CUmodule *out, const void *image)
 {
 	if (code) {
 		return code;
+	}
+	if (stub.ptx > 0 && module_ptx_version(image) > stub.ptx) {
+		return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
 	}
 	CUmodule module = stub_create(STUB_MODULE, sizeof(*module));
 	if (!module) {

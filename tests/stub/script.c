@@ -150,6 +150,8 @@ static void setting(char *key, char *value)
 		stub.devices = atoi(value);
 	} else if (strcmp(key, "clear") == 0) {
 		stub.clear = atoi(value);
+	} else if (strcmp(key, "ptx") == 0) {
+		stub.ptx = atoi(value);
 	} else if (strcmp(key, "cc") == 0) {
 		stub.cc = atoi(value);
 	} else if (strcmp(key, "memory") == 0) {
@@ -222,6 +224,7 @@ EXPORT void stub_script(const char *script)
 	stub.devices = 1;
 	stub.clear = 0;
 	stub.cc = 90;
+	stub.ptx = 0;
 	stub.memory = (size_t)8 << 30;
 
 	char text[4096], *rest;

@@ -16,6 +16,7 @@
  *	fail=NAME:CODE@3        only its third call since the script began
  *	fail=NAME:CODE@3+       its third call and all later ones
  *	init=CODE               the same as fail=cuInit:CODE
+ *	ptx=90                  newer PTX is refused with CUDA_ERROR_UNSUPPORTED_PTX_VERSION
  *	devices=2  cc=90  memory=BYTES
  *	clear=1                 new memory is zero, for results that no kernel writes
  *	functions=NAME:8-8-4,.. the kernels of every module, with the sizes of their parameters
@@ -73,6 +74,7 @@ struct stub_state {
 	int devices;
 	int clear;
 	int cc;
+	int ptx;
 	size_t memory;
 	char functions[1024];
 	char globals[1024];

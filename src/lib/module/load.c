@@ -121,8 +121,12 @@ static void load_tell_needs(struct str *out, const struct kz_image *image)
 	const struct ptx_release *release = compat_release(version);
 	str_addf(out, "PTX %d.%d needs ", version / 10, version % 10);
 	if (release) {
-		str_addf(out, "a driver of CUDA %d.%d (%d) or newer", release->cuda / 1000,
-			release->cuda % 1000 / 10, release->driver);
+		str_addf(out, "a driver of CUDA %d.%d", release->cuda / 1000,
+			release->cuda % 1000 / 10);
+		if (release->driver > 0) {
+			str_addf(out, " (%d)", release->driver);
+		}
+		str_add(out, " or newer");
 	} else {
 		str_add(out, "a newer driver");
 	}

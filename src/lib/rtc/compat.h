@@ -8,7 +8,7 @@
 struct ptx_release {
 	int ptx;     /* 90: PTX ISA 9.0 */
 	int cuda;    /* as cuDriverGetVersion says it: 13000 */
-	int driver;  /* branch of the Linux driver: 580 */
+	int driver;  /* branch of the Linux driver: 580; 0: not known here */
 };
 
 /* The release that brought a version of PTX; NULL for one that is not in the table. */

@@ -250,6 +250,29 @@ START_TEST(without_nvjitlink_a_source_is_compiled_to_a_cubin)
 }
 END_TEST
 
+/* Driver 580, of CUDA 13.0, takes PTX up to 9.0; NVRTC may be newer, as in make check-nvrtc. */
+static const char *const archs[] = {NULL, "compute_75", "compute_89", "sm_89"};
+
+START_TEST(a_driver_of_cuda_13_0_takes_what_is_compiled_for_it)
+{
+	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
+	kz_module *mod = NULL;
+	kz_kernel *twice = NULL;
+	kz_image *image = compile("compute_75");
+	const int version = ptx_version(kz_image_data(image, NULL));
+	kz_device *dev = support_open_stub("version=13000;cc=89;ptx=90");
+	options.arch = archs[_i];
+	ok(kz_module_compile(&mod, dev, source, &options, &err));
+	bool is_ptx = options.arch && strncmp(options.arch, "compute_", 8) == 0
+		&& version <= compat_newest_ptx(13000);
+	ck_assert_str_eq(kz_module_arch(mod), is_ptx ? options.arch : "sm_89");
+	ok(kz_module_kernel(&twice, mod, "twice", &err));
+	kz_module_release(mod);
+	kz_image_release(image);
+	support_close_stub(dev);
+}
+END_TEST
+
 START_TEST(versions_of_ptx_are_read)
 {
 	ck_assert_int_eq(ptx_version("// words\n.version 8.7\n"), 87);
@@ -258,7 +281,8 @@ START_TEST(versions_of_ptx_are_read)
 	ck_assert_int_eq(ptx_version("version 8.0"), 0);
 	ck_assert_int_eq(ptx_version(""), 0);
 	ck_assert_int_eq(compat_newest_ptx(12060), 85);
-	ck_assert_int_eq(compat_newest_ptx(99000), 91);
+	ck_assert_int_eq(compat_newest_ptx(13000), 90);
+	ck_assert_int_eq(compat_newest_ptx(99000), 95);
 	ck_assert_int_eq(compat_newest_ptx(8000), 0);
 	ck_assert_ptr_null(compat_release(89));
 }
@@ -512,5 +536,8 @@ SUITE(load)
 		countof(repairs));
 	tcase_add_tests(tc, 1, a_repair_that_is_refused_too_says_why,
 		without_nvjitlink_a_source_is_compiled_to_a_cubin, versions_of_ptx_are_read);
+	tc = suite_add_case(suite, "driver_580");
+	tcase_add_loop_test(tc, a_driver_of_cuda_13_0_takes_what_is_compiled_for_it, 0,
+		countof(archs));
 	return suite;
 }
