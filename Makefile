@@ -212,8 +212,8 @@ run: all $(sample-programs) ## build and run the samples
 	@for sample in $(sample-programs); do \
 		if [ -e $$sample ]; then echo "$$sample"; $(nvrtc) $$sample || exit 1; \
 		else echo "left out: $$sample: $$(cat $$sample.left-out)"; fi; done
-clean: ## remove what was built (build/nvrtc and build/peers, from pip, stay)
-	rm -rf $(filter-out build/nvrtc build/peers,$(wildcard build/*)) $(BUILD)
+clean: ## remove what was built (build/nvrtc, build/nvrtcs and build/peers, from pip, stay)
+	rm -rf $(filter-out build/nvrtc build/nvrtcs build/peers,$(wildcard build/*)) $(BUILD)
 
 include make/test.mk make/bench.mk make/fuzz.mk make/install.mk
 

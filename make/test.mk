@@ -218,7 +218,14 @@ check-features: $(BUILD)/check_cpu $(corpus-ptx) ## what code for older processo
 		KUDZU_CPU_FEATURES=$$level CK_RUN_SUITE=$$suite $< || exit 1; \
 		done; done
 
-.PHONY: check-cli check-pages check-env check-layers check-names check-makefile check-pycuda check-ptx-md check-dropin check-ffi check-citizen check-cxx check-signals check-security
+# By hand, for it needs the network: the samples, and suites of what NVRTC is asked for, with other versions of it.
+NVRTC_VERSIONS ?= 12.0 12.1 12.2 12.3 12.4 12.5 12.6 12.8 12.9 13.0 13.1 13.2 13.3 13.4 13.5
+# Words and places of errors, and architectures, are those of one version: not all suites can be here.
+NVRTC_SUITES ?= nvrtc signature load:driver_580 elementwise reduce
+check-nvrtc: $(SAMPLES:%=$(BUILD)/samples/%) $(BUILD)/check_kudzu $(BUILD)/libcuda-stub.so lib ## samples and suites with NVRTC 12.0 to 13.5 from pip: minutes
+	@.ci/check-nvrtc $(abspath $(BUILD)) '$(NVRTC_VERSIONS)' '$(NVRTC_SUITES)' '$(SAMPLES)'
+
+.PHONY: check-nvrtc check-cli check-pages check-env check-layers check-names check-makefile check-pycuda check-ptx-md check-dropin check-ffi check-citizen check-cxx check-signals check-security
 # The command has one thread: tsan has nothing to find in what it prints.  A plain program opens the
 # library that is traced, which one with a sanitizer does not allow.
 check-cli: all $(BUILD)/libcuda-stub.so $(BUILD)/tests/nvml/libnvidia-ml.so.1
