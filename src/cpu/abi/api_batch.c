@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Many copies, prefetches or discards in one call, and single copies with the same attributes.  Attributes are given once for several
- * operations: there is a list of attributes, and a list with the index of the first operation of
- * each.  Each operation is done by the function for a single one.  If one fails, those before it
- * stay done.
+ * Many copies, prefetches or discards in one call, and single copies with the same attributes.
+ * Attributes are given once for several operations: there is a list of attributes, and a list with
+ * the index of the first operation of each.  Each operation is done by the function for a single
+ * one.  If one fails, those before it stay done.
  */
 #include "base/common.h"
 

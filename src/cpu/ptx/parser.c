@@ -61,8 +61,8 @@ void parser_fail_unknown(struct parser *p, int line, int column, const char *mes
 	if (version <= PTX_NEWEST_VERSION) {
 		parser_fail_at(p, line, column, "%s", message);
 	} else if (!p->failed) {
-		ptx_unsupported(p->diag, line, column, "%.180s; the text is PTX %d.%d, of which the "
-			"CPU device knows what is in PTX %d.%d and little more", message,
+		ptx_unsupported(p->diag, line, column, "%.180s; the text is PTX %d.%d, of which "
+			"the CPU device knows what is in PTX %d.%d and little more", message,
 			version / 10, version % 10, PTX_NEWEST_VERSION / 10,
 			PTX_NEWEST_VERSION % 10);
 		parser_stop(p);
