@@ -165,11 +165,19 @@ size_t checker_vector(const struct ptx_inst *inst)
 		: ptx_has(&inst->mods, PTX_MOD_V8) ? 8 : 1;
 }
 
-/* `st [a], x + 4` stores a sum; ptxas takes no address that stands alone. */
-static bool check_is_sum(const struct checker *c, const struct ptx_operand *o)
+/* In `st [a], x + 4` and `add.s64 d, a, x + 4` an operand is a sum; ptxas takes no address that
+ * stands alone. */
+static bool check_is_sum(const struct ptx_operand *o)
 {
-	return c->inst->op == PTX_OP_ST && o->kind == PTX_ADDRESS && !o->bracketed && o->var
-		&& !o->has_base && o->value != 0;
+	return o->kind == PTX_ADDRESS && !o->bracketed && o->var && !o->has_base && o->value != 0;
+}
+
+static bool check_sum(struct checker *c, const struct want *w, const struct ptx_operand *o)
+{
+	const bool fits = ptx_type_bits(w->type) == 64
+		|| (ptx_type_bits(w->type) == 32 && o->var->space == PTX_SHARED);
+	return (fits && check_is_integer(ptx_type_class(w->type)))
+		|| check_fail_operand(c, w, o, "a 64-bit type for an address");
 }
 
 /* What ld writes or st reads. */
@@ -180,9 +188,8 @@ static bool check_data(struct checker *c, const struct want *w, const struct ptx
 	if (count == 1 && o->kind == PTX_VECTOR && o->count == 1) {
 		o = o->elements; /* suld.b.2d.b32 {%r1}, ... */
 	}
-	if (count == 1 && check_is_sum(c, o)) {
-		return ptx_type_bits(w->type) == 64 || o->var->space == PTX_SHARED
-			|| check_fail_operand(c, w, o, "a 64-bit type for an address");
+	if (count == 1 && c->inst->op == PTX_OP_ST && check_is_sum(o)) {
+		return check_sum(c, w, o);
 	}
 	if (count == 1) {
 		return w->letter == 's' ? check_source(c, w, o, w->type)
@@ -498,6 +505,9 @@ static bool check_operand(struct checker *c, const struct want *w, const struct 
 	case 'D':
 		return o->kind == PTX_SINK || check_reg(c, w, o, w->type);
 	case 'a':
+		if (check_is_sum(o) && ptx_rows[c->inst->op].kind & PTX_KIND_COMPUTE) {
+			return check_sum(c, w, o);
+		}
 		/* PTX ISA 9.7.9: cvt reads special registers, as mov does */
 		return (c->inst->op == PTX_OP_CVT && o->kind == PTX_SREG
 			&& check_is_integer(ptx_type_class(w->type)))

@@ -169,6 +169,31 @@ START_TEST(an_access_outside_is_a_fault)
 }
 END_TEST
 
+/* ptxas takes the address of a variable with a constant added in place of a register.  Each thread
+ * has local memory of its own, so addresses are compared with those that mov gives. */
+START_TEST(sums_of_addresses_are_operands)
+{
+	for (size_t w = 0; w < countof(widths); w++) {
+		memset(grid.memory, 0xee, sizeof(grid.memory));
+		grid_ok(widths[w], THREADS, ".shared .align 8 .b8 s[24];",
+			".local .align 8 .b8 area[64]; mov.u64 %rd1, area; mov.u64 %rd2, 100;\n"
+			"add.s64 %rd3, %rd2, area + 4; sub.s64 %rd3, %rd3, %rd1;\n"
+			"add.s64 %rd4, area + 8, 5; sub.s64 %rd4, %rd4, %rd1;\n"
+			"st.local.u64 [area], area + 16; ld.local.u64 %rd5, [area];\n"
+			"sub.s64 %rd5, %rd5, %rd1;\n"
+			"mov.u64 %rd6, s; add.u64 %rd6, %rd6, 8; setp.eq.u64 %p1, %rd6, s + 8;\n"
+			"selp.u32 %r1, 1, 0, %p1; st.u32 [%rd9], %r1;\n"
+			"st.u32 [%rd9+4], %rd3; st.u32 [%rd9+8], %rd4; st.u32 [%rd9+12], %rd5;");
+		for (size_t i = 0; i < THREADS; i++) {
+			ck_assert_uint_eq(grid.memory[i][0], 1);
+			ck_assert_uint_eq(grid.memory[i][1], 104);
+			ck_assert_uint_eq(grid.memory[i][2], 13);
+			ck_assert_uint_eq(grid.memory[i][3], 16);
+		}
+	}
+}
+END_TEST
+
 SUITE(emit_local)
 {
 	Suite *suite = suite_create("emit_local");
@@ -179,6 +204,7 @@ SUITE(emit_local)
 		countof(elements) * countof(places));
 	tcase_add_test(tc, elements_may_lie_anywhere);
 	tcase_add_test(tc, generic_addresses_of_local_memory);
+	tcase_add_test(tc, sums_of_addresses_are_operands);
 	tcase_add_test(tc, an_access_outside_is_a_fault);
 	suite_add_tcase(suite, tc);
 	return suite;
