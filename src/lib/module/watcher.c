@@ -35,7 +35,7 @@ struct kz_watcher {
 	struct hash stat;         /* of the file, when it was read */
 	struct hash content;      /* of the file and the headers */
 	bool has_looked;          /* what is above is known */
-	bool is_rested;           /* stat tells of each further change of the file */
+	bool is_rested;           /* stat tells of each further change */
 };
 
 /* Options that last */
@@ -262,6 +262,7 @@ static kz_status watcher_follow(struct kz_watcher *watcher, int *is_new, kz_erro
 	watcher->deps = NULL;
 	if (!st && !source_file_is_image(data, file.size)) {
 		st = watcher_find_headers(watcher, &file, err);
+		watcher->is_rested &= !watcher->deps || watcher->deps->is_rested;
 	}
 	watcher->content = st ? nothing : watcher_hash_content(&file, watcher->deps);
 	if (!st && !hash_equal(watcher->content, before)) {
