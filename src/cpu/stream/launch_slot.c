@@ -345,6 +345,7 @@ unsigned launch_slots_cancel_late(const struct device *device, uint64_t *wait)
 	/* Nobody tells the watchdog of launches with the device's limit, so it looks now and then;
 	 * and soon again for those that it has cancelled, see launch_cancel. */
 	const uint64_t longest = NS_PER_SECOND / 10, soon = NS_PER_SECOND / 1000;
+	const uint64_t hour = 3600 * NS_PER_SECOND; // a time that is always in the future
 	const uint64_t general = atomic_load(&device->timeout);
 	unsigned count = 0;
 	*wait = general == 0 ? UINT64_MAX : general / 8 < longest ? general / 8 + 1 : longest;
@@ -352,7 +353,8 @@ unsigned launch_slots_cancel_late(const struct device *device, uint64_t *wait)
 	const uint64_t time = clock_now_ns(); // with the lock, so that no kernel has begun since
 	for (struct launch_slot *slot = device->active; slot; slot = slot->next) {
 		const uint64_t ran = time - slot->begun;
-		uint64_t next = slot->has_own_limit ? slot->limit - ran + 1 : UINT64_MAX;
+		const uint64_t left = slot->limit - ran < hour ? slot->limit - ran + 1 : hour;
+		uint64_t next = slot->has_own_limit ? left : UINT64_MAX;
 		if (slot->limit > 0 && ran > slot->limit) {
 			launch_slot_cancel_late(slot, device);
 			next = soon;
