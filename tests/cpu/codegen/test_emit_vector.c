@@ -351,6 +351,78 @@ START_TEST(a_thread_of_a_stride_is_named)
 }
 END_TEST
 
+/* Rows of threads that lie as far from each other as is known at compile time, up or down.  Two of
+ * three threads copy their elements.  %rd3 is the thread's place, %rd2 that of thread 0. */
+enum { PITCH = 160 };
+
+static void write_rows(char *body, size_t size, size_t type, bool down, const char *access)
+{
+	snprintf(body, size, "mov.u32 %%r4, %%tid.x; mov.u32 %%r5, %%tid.y;\n"
+		"cvt.u64.u32 %%rd4, %%r4; cvt.u64.u32 %%rd5, %%r5; mul.lo.u64 %%rd5, %%rd5, %d;\n"
+		"mad.lo.u64 %%rd3, %%rd4, %zu, %%rd2; %s.s64 %%rd3, %%rd3, %%rd5;\n"
+		"rem.u32 %%r6, %%r0, 3; setp.eq.u32 %%p1, %%r6, 0; @%%p1 bra END;\n%s\nEND:",
+		PITCH, types[type].size, down ? "sub" : "add", access);
+}
+
+static void copy_rows(uint32_t row, size_t type, bool down)
+{
+	static uint8_t want[HALF];
+	char access[200], body[1024];
+	const uint8_t *bytes = (const uint8_t *)grid.memory;
+	const int first = down ? 8 * PITCH : PITCH;
+	snprintf(access, sizeof(access), "ld.global.%s %s1, [%%rd3+%d]; st.global.%s [%%rd3+%d], "
+		"%s1;", types[type].name, types[type].registers, first, types[type].name,
+		first + HALF, types[type].registers);
+	memcpy(body, "mov.u64 %rd2, %rd0;", 20);
+	write_rows(body + 19, sizeof(body) - 19, type, down, access);
+	fill_memory();
+	grid.row = row;
+	grid_ok(32, 64, "", body);
+	memset(want, 0xee, sizeof(want));
+	for (uint32_t t = 0; t < 64; t++) {
+		int at = first + (int)(t / row) * (down ? -PITCH : PITCH)
+			+ (int)(t % row * types[type].size);
+		if (t % 3 != 0) {
+			memcpy(want + at, bytes + at, types[type].size);
+		}
+	}
+	ck_assert_msg(memcmp(bytes + HALF, want, HALF) == 0, "%s, rows of %u", types[type].name,
+		row);
+}
+
+START_TEST(some_threads_of_rows_copy)
+{
+	copy_rows(16, (size_t)_i, false);
+	copy_rows(8, (size_t)_i, true);
+}
+END_TEST
+
+/* The fourth row lies in a page that is not there. */
+START_TEST(a_thread_of_a_masked_row_is_named)
+{
+	if (driver_lacks("it does not say which thread failed")) {
+		return;
+	}
+	static const char *const accesses[] = {"ld.global.u32 %r1, [%rd3]; st.u32 [%rd9+16], %r1;",
+		"st.global.u32 [%rd3], %r0;"};
+	enum { PAGE = 4096 };
+	uint8_t *pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		-1, 0);
+	ck_assert_ptr_ne(pages, MAP_FAILED);
+	ck_assert_int_eq(mprotect(pages + PAGE, PAGE, PROT_NONE), 0);
+	char body[1024] = "ld.global.u64 %rd2, [%rd0];";
+	uint64_t place = (uintptr_t)pages + PAGE - 3 * PITCH;
+	uint32_t thread = 0;
+	memcpy(grid.memory, &place, sizeof(place));
+	write_rows(body + strlen(body), sizeof(body) - strlen(body), 2, false, accesses[_i]);
+	grid.row = 16;
+	ck_assert_int_eq(grid_run(32, 64, "", body), CUDA_ERROR_ILLEGAL_ADDRESS);
+	ck_assert_msg(sscanf(grid.failure.where, "block (0,0,0), thread (%u,3,0)", &thread) == 1,
+		"%s", grid.failure.where);
+	munmap(pages, 2 * PAGE);
+}
+END_TEST
+
 SUITE(emit_vector)
 {
 	Suite *suite = suite_create("emit_vector");
@@ -363,6 +435,8 @@ SUITE(emit_vector)
 	tcase_add_loop_test(tc, rows_of_threads_read_the_same, 0, 3 * (int)countof(types));
 	tcase_add_test(tc, a_wild_row_is_named);
 	tcase_add_loop_test(tc, lanes_lie_at_any_distance, 0, 3 * (int)countof(types));
+	tcase_add_loop_test(tc, some_threads_of_rows_copy, 0, (int)countof(types));
+	tcase_add_loop_test(tc, a_thread_of_a_masked_row_is_named, 0, 2);
 	tcase_add_loop_test(tc, a_thread_of_a_stride_is_named, 0, (int)countof(apart));
 	suite_add_tcase(suite, tc);
 	return suite;

@@ -4,10 +4,11 @@
  * compile time (uniformity.h).
  *
  * Adjacent elements are one access.  Each run of them is a vector, and the values of the lanes are
- * picked from the vectors.  If lanes have diverged, only one run of all lanes in order will do,
- * with a mask.  If there are too many runs, but all lanes are equally far apart, as in an array of
- * structures or a column of shared memory, the lanes follow each other, which takes less than a
- * gather.  In any other case the addresses are vectors, and emit_vector.c makes the access.
+ * picked from the vectors.  If lanes have diverged, only runs of lanes in order will do, of all
+ * lanes or of equal rows, with a mask.  If there are too many runs, but all lanes are equally far
+ * apart, as in an array of structures or a column of shared memory, the lanes follow each other,
+ * which takes less than a gather.  In any other case the addresses are vectors, and emit_vector.c
+ * makes the access.
  *
  * For the message of a fault each access notes where its first element is, as if it belonged to
  * lane 0.
@@ -43,7 +44,7 @@ struct strided_access {
 	uint8_t place_of[RT_MAX_WIDTH]; /* of a lane in its run */
 	bool has_runs;          /* few enough */
 	int64_t stride;         /* from each lane to the next; 0: none, or they overlap */
-	bool is_straight;       /* one run, of all lanes in order */
+	bool has_rows;          /* one run of all lanes in order, or equal ones of lanes in a row */
 	const int64_t *offsets; /* of the lanes, from the base */
 };
 
@@ -102,10 +103,12 @@ static bool strided_find_runs(struct strided_access *s, const int64_t *offsets)
 		}
 		s->runs[s->run_count++] = (struct strided_run){sorted[i], 1, RT_MAX_WIDTH};
 	}
-	s->is_straight = s->run_count == 1 && count == RT_MAX_WIDTH;
+	assert(s->run_count > 0);
+	const unsigned row = RT_MAX_WIDTH / s->run_count;
+	s->has_rows = count == RT_MAX_WIDTH && row * s->run_count == RT_MAX_WIDTH;
 	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
 		strided_place_lane(s, i, offsets[i]);
-		s->is_straight &= s->place_of[i] == i;
+		s->has_rows &= s->place_of[i] == i % row && s->run_of[i] == s->run_of[i - i % row];
 	}
 	return true;
 }
@@ -186,14 +189,31 @@ static void strided_load_lanes(const struct strided_access *s, LLVMValueRef *val
 	emit_load_lanes(s->e, values, places, s->one, s->size, s->count);
 }
 
-static LLVMValueRef strided_load_masked(const struct strided_access *s)
+static LLVMValueRef strided_load_row(const struct strided_access *s, unsigned first,
+	unsigned length)
 {
 	struct emit *e = s->e;
-	LLVMTypeRef type = LLVMVectorType(s->one, RT_MAX_WIDTH);
-	LLVMValueRef place = strided_run_place(s, &s->runs[0]);
+	LLVMTypeRef type = LLVMVectorType(s->one, length);
+	LLVMValueRef place = strided_run_place(s, &s->runs[s->run_of[first]]);
 	LLVMTypeRef types[] = {type, LLVMTypeOf(place)};
-	LLVMValueRef args[] = {place, emit_u32(s->e, 1), e->mask_lanes, LLVMConstNull(type)};
+	LLVMValueRef args[] = {place, emit_u32(s->e, 1),
+		emit_some_lanes(e, e->mask_lanes, first, length), LLVMConstNull(type)};
 	return ir_intrinsic(e, "llvm.masked.load", types, 2, args, countof(args));
+}
+
+static LLVMValueRef strided_load_masked(const struct strided_access *s)
+{
+	LLVMValueRef rows[MOST_RUNS];
+	unsigned count = s->run_count, length = RT_MAX_WIDTH / count;
+	for (unsigned i = 0; i < count; i++) {
+		rows[i] = strided_load_row(s, i * length, length);
+	}
+	for (; count > 1; count /= 2) {
+		for (unsigned i = 0; i < count / 2; i++) {
+			rows[i] = emit_join(s->e, rows[2 * i], rows[2 * i + 1]);
+		}
+	}
+	return rows[0];
 }
 
 /* --- Stores --- */
@@ -226,10 +246,15 @@ static void strided_store_lanes(const struct strided_access *s, const LLVMValueR
 static void strided_store_masked(const struct strided_access *s, LLVMValueRef value)
 {
 	struct emit *e = s->e;
-	LLVMValueRef place = strided_run_place(s, &s->runs[0]);
-	LLVMTypeRef types[] = {LLVMTypeOf(value), LLVMTypeOf(place)};
-	LLVMValueRef args[] = {value, place, emit_u32(s->e, 1), e->mask_lanes};
-	ir_intrinsic(e, "llvm.masked.store", types, 2, args, countof(args));
+	unsigned length = RT_MAX_WIDTH / s->run_count;
+	for (unsigned first = 0; first < RT_MAX_WIDTH; first += length) {
+		LLVMValueRef place = strided_run_place(s, &s->runs[s->run_of[first]]);
+		LLVMValueRef row = emit_some_lanes(e, value, first, length);
+		LLVMTypeRef types[] = {LLVMTypeOf(row), LLVMTypeOf(place)};
+		LLVMValueRef args[] = {row, place, emit_u32(s->e, 1),
+			emit_some_lanes(e, e->mask_lanes, first, length)};
+		ir_intrinsic(e, "llvm.masked.store", types, 2, args, countof(args));
+	}
 }
 
 /* --- Either --- */
@@ -272,7 +297,7 @@ static bool strided_find(struct strided_access *s, struct emit *e, const struct 
 	s->has_runs = strided_find_runs(s, at.offsets);
 	s->stride = strided_stride_of(s);
 	bool by_lanes = s->stride || (loads && space == PTX_SHARED && count == 1);
-	bool is_one = s->is_straight && count == 1 && s->size >= 4;
+	bool is_one = s->has_rows && count == 1 && s->size >= 4;
 	return s->has_runs ? (e->mask ? is_one : loads || count == 1) : by_lanes && !e->mask;
 }
 
