@@ -15,6 +15,7 @@
 
 #include <check.h>
 #include <glob.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -282,6 +283,41 @@ START_TEST(processes_want_them_at_once)
 }
 END_TEST
 
+static void *compile_in_thread(void *arg)
+{
+	struct rtc_request request = {.source = arg, .arch = "compute_75"};
+	kz_error own = KZ_ERROR_INIT;
+	struct rtc_image image;
+	struct deps *deps;
+	bool is_known;
+	if (cache_compile(&image, &deps, &is_known, &request, &own)) {
+		return arg;
+	}
+	rtc_image_free(&image);
+	deps_release(deps);
+	return NULL;
+}
+
+START_TEST(threads_want_them_at_once)
+{
+	static char sources[3][200];
+	pthread_t threads[countof(sources)];
+	open_nvrtc();
+	for (size_t i = 0; i < countof(sources); i++) {
+		snprintf(sources[i], sizeof(sources[i]), "// %zu\n%s", i, SOURCE);
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, compile_in_thread, sources[i]),
+			0);
+	}
+	for (size_t i = 0; i < countof(threads); i++) {
+		void *failed;
+		ck_assert_int_eq(pthread_join(threads[i], &failed), 0);
+		ck_assert_ptr_null(failed);
+	}
+	ck_assert_uint_eq(count_files("headers/*"), 1);
+	ck_assert_int_eq(installs, is_real ? 0 : 1);
+}
+END_TEST
+
 START_TEST(what_nobody_uses_is_removed)
 {
 	char path[200];
@@ -391,6 +427,7 @@ SUITE(cuda_bundle)
 	tcase_add_test(tc, a_failure_leaves_nothing_and_is_told);
 	tcase_add_loop_test(tc, without_a_cache_the_error_says_so, 0, 3);
 	tcase_add_test(tc, processes_want_them_at_once);
+	tcase_add_test(tc, threads_want_them_at_once);
 	tcase_add_test(tc, what_nobody_uses_is_removed);
 	tcase_add_test(tc, a_header_that_somebody_changes_is_compiled_anew);
 	tcase_add_test(tc, want_of_memory_leaves_nothing);

@@ -10,6 +10,7 @@
 
 #include <check.h>
 #include <glob.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -393,6 +394,41 @@ START_TEST(a_header_of_many_that_changes_is_read_again)
 }
 END_TEST
 
+static void *compile_some(void *arg)
+{
+	struct rtc_request request = *(const struct rtc_request *)arg;
+	kz_error own = KZ_ERROR_INIT;
+	for (int i = 0; i < 4; i++) {
+		struct source_facts facts;
+		struct rtc_image image;
+		if (!source_scan(&facts, request.source)) {
+			return arg;
+		}
+		kz_status st = pch_compile(&image, &request, &facts, &own);
+		source_free(&facts);
+		if (st || !strstr(image.data, "4016") || image.log) {
+			return arg;
+		}
+		rtc_image_free(&image);
+	}
+	return NULL;
+}
+
+START_TEST(threads_compile_with_the_same_headers_at_once)
+{
+	struct rtc_request request = request_of_many(MANY_SOURCE);
+	pthread_t threads[3];
+	for (size_t i = 0; i < countof(threads); i++) {
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, compile_some, &request), 0);
+	}
+	for (size_t i = 0; i < countof(threads); i++) {
+		void *failed;
+		ck_assert_int_eq(pthread_join(threads[i], &failed), 0);
+		ck_assert_ptr_null(failed);
+	}
+}
+END_TEST
+
 /* Instances are no part of the headers. */
 START_TEST(instances_share_precompiled_headers)
 {
@@ -524,6 +560,7 @@ SUITE(pch)
 	tcase_add_test(tc, the_image_is_the_same_with_precompiled_headers);
 	tcase_add_test(tc, a_header_of_many_that_changes_is_read_again);
 	tcase_add_test(tc, instances_share_precompiled_headers);
+	tcase_add_test(tc, threads_compile_with_the_same_headers_at_once);
 	tcase_add_loop_test(tc, headers_are_not_precompiled_where_it_does_harm, 0, 5);
 	tcase_add_loop_test(tc, a_full_disk_fails_no_compile, 0, countof(endings));
 	return suite;
