@@ -12,7 +12,7 @@ COMPLETIONS := $(addprefix $(DATADIR)/,bash-completion/completions/kudzu zsh/sit
 # The pages, the samples, and what else the pages link to, in the folders of the sources.
 DOCDIR = $(DATADIR)/doc/kudzu
 DOCUMENTS := README.md LICENSE CONTRIBUTING.md $(sort $(wildcard docs/*.md docs/dev/*.md kernels/*.cu \
-	$(patsubst %,docs/examples/*.%,c cpp) $(patsubst %,samples/*.%,c cpp h) bench/results/*.ndjson))
+	$(patsubst %,docs/examples/*.%,c cpp) $(patsubst %,samples/*.%,c cpp h csv) bench/results/*.ndjson))
 INSTALLED := $(BINDIR)/kudzu $(MANDIR)/man1/kudzu.1 $(MANDIR)/man3/kudzu.3 $(COMPLETIONS) $(LINKS) \
 	$(addprefix $(LIBDIR)/,$(LIBRARIES) $(cpu-names) $(addprefix pkgconfig/,$(PKGCONFIG)) \
 		$(addprefix cmake/kudzu/,$(CMAKE))) \
