@@ -35,6 +35,7 @@
  * A tuning belongs to one thread at a time.  Several threads may tune at once, and find.
  */
 #include <kudzu/kernel.h>
+#include <kudzu/timing.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -190,10 +191,7 @@ typedef struct kz_tune_result {
 	kz_dim3 grid;          /**< blocks, for the size that was tuned */
 	int64_t shared_size;   /**< dynamic shared memory in bytes */
 	int64_t repeats;       /**< launches that were timed; 0: none, and no times below */
-	double median_ms;      /**< milliseconds of a launch, between events of the device */
-	double min_ms;         /**< the fastest */
-	double low_ms;         /**< a quarter of the launches was faster */
-	double high_ms;        /**< a quarter was slower */
+	kz_spread time;        /**< of a launch, between events of the device */
 } kz_tune_result;
 
 /** What a tuning has done.  Initialize with KZ_TUNING_INFO_INIT. */

@@ -11,14 +11,14 @@
 /* Bytes and milliseconds as GB/s; 0: unknown. */
 static double bench_show_speed(const struct bench_report *report, const kz_tune_result *result)
 {
-	return result->repeats > 0 && result->median_ms > 0
-		? 1e-6 * (double)report->bytes / result->median_ms : 0;
+	return result->repeats > 0 && result->time.median_ms > 0
+		? 1e-6 * (double)report->bytes / result->time.median_ms : 0;
 }
 
 static void bench_show_times(const struct bench_report *report, const kz_tune_result *result)
 {
-	const double times[] = {result->median_ms, result->low_ms, result->high_ms,
-		result->min_ms};
+	const double times[] = {result->time.median_ms, result->time.q1_ms, result->time.q3_ms,
+		result->time.min_ms};
 	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
 		char text[32];
 		run_format_time(text, sizeof(text), times[i]);
@@ -90,9 +90,10 @@ static void bench_show_json_result(const struct bench_report *report, const kz_t
 	printf(", \"outcome\": \"%s\"", outcomes[result->outcome]);
 	if (result->repeats > 0) {
 		double speed = bench_show_speed(report, result);
-		printf(",\n      \"launches\": %" PRId64 ", \"median_ms\": %.9g, \"low_ms\": %.9g, "
-			"\"high_ms\": %.9g, \"min_ms\": %.9g", result->repeats, result->median_ms,
-			result->low_ms, result->high_ms, result->min_ms);
+		printf(",\n      \"launches\": %" PRId64 ", \"min_ms\": %.9g, \"q1_ms\": %.9g, "
+			"\"median_ms\": %.9g, \"q3_ms\": %.9g, \"max_ms\": %.9g", result->repeats,
+			result->time.min_ms, result->time.q1_ms, result->time.median_ms,
+			result->time.q3_ms, result->time.max_ms);
 		if (report->bytes > 0 && report->peak.gbps > 0) {
 			printf(", \"gbps\": %.6g, \"share_of_peak\": %.6g", speed,
 				speed / report->peak.gbps);

@@ -214,9 +214,9 @@ static kz_status tune_compile_batch(kz_tuning *tuning, size_t first, const struc
 /* The trial's module is the best so far, or nobody needs it. */
 static void tune_compare(kz_tuning *tuning, struct tune_trial *trial, struct tune_run *run)
 {
-	if (trial->module && (!tuning->module || trial->result.median_ms < run->best_ms)) {
+	if (trial->module && (!tuning->module || trial->result.time.median_ms < run->best_ms)) {
 		struct kz_module *before = tuning->module;
-		run->best_ms = trial->result.median_ms;
+		run->best_ms = trial->result.time.median_ms;
 		tuning->module = trial->module;
 		trial->module = before;
 	}
@@ -308,8 +308,8 @@ static int tune_order(const void *a, const void *b)
 	if (x->outcome != y->outcome) {
 		return x->outcome < y->outcome ? -1 : 1;
 	}
-	if (x->median_ms != y->median_ms) {
-		return x->median_ms < y->median_ms ? -1 : 1;
+	if (x->time.median_ms != y->time.median_ms) {
+		return x->time.median_ms < y->time.median_ms ? -1 : 1;
 	}
 	return one->index < other->index ? -1 : 1;
 }
@@ -372,10 +372,7 @@ static kz_status tune_load(bool *found, const char **why, kz_tuning *tuning,
 	}
 	struct tune_trial *trial = &tuning->trials[0];
 	trial->result.repeats = times.repeats;
-	trial->result.median_ms = times.median_ms;
-	trial->result.min_ms = times.min_ms;
-	trial->result.low_ms = times.low_ms;
-	trial->result.high_ms = times.high_ms;
+	trial->result.time = times.time;
 	tuning->info.kept = 1;
 	if ((st = kz_module_compile(&tuning->module, run->dev, run->tunable->source,
 		     &trial->compile.options, err))) {
@@ -523,8 +520,8 @@ static void tune_write_line(struct str *out, const kz_tune_result *result)
 	static const char *const words[] = {[KZ_TUNE_TIMED] = "", [KZ_TUNE_SLOWER] = "  given up",
 		[KZ_TUNE_WRONG] = "wrong results", [KZ_TUNE_FAILED] = ""};
 	if (result->repeats > 0) {
-		str_addf(out, "%12.6f ms  [%.6f, %.6f]", result->median_ms, result->low_ms,
-			result->high_ms);
+		str_addf(out, "%12.6f ms  [%.6f, %.6f]", result->time.median_ms,
+			result->time.q1_ms, result->time.q3_ms);
 	}
 	str_addf(out, "%s%s  %s\n", words[result->outcome],
 		result->outcome == KZ_TUNE_FAILED ? result->message : "", result->text);

@@ -26,7 +26,7 @@
 
 struct kept_value {
 	int64_t repeats;
-	double median_ms, min_ms, low_ms, high_ms;
+	kz_spread time;
 	uint32_t places[]; /* of each parameter */
 };
 
@@ -169,10 +169,7 @@ void tune_kept_put(const struct str *key, const struct tune_space *space, int64_
 		return;
 	}
 	value->repeats = result->repeats;
-	value->median_ms = result->median_ms;
-	value->min_ms = result->min_ms;
-	value->low_ms = result->low_ms;
-	value->high_ms = result->high_ms;
+	value->time = result->time;
 	for (size_t i = 0; i < space->count; i++) {
 		value->places[i] = (uint32_t)tune_space_place(space, index, i);
 	}
@@ -193,10 +190,7 @@ int64_t tune_kept_get(kz_tune_result *times, const char **why, const struct str 
 	    && size == kept_size(space)) {
 		const struct kept_value *value = (const struct kept_value *)bytes;
 		times->repeats = value->repeats;
-		times->median_ms = value->median_ms;
-		times->min_ms = value->min_ms;
-		times->low_ms = value->low_ms;
-		times->high_ms = value->high_ms;
+		times->time = value->time;
 		index = tune_space_index(space, value->places);
 	}
 	mem_free(bytes);

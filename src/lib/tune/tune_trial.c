@@ -18,7 +18,6 @@
 #include <kudzu/ops.h>
 #include <kudzu/prepared.h>
 
-#include <stdlib.h>
 #include <string.h>
 
 /* The program's memory */
@@ -138,31 +137,6 @@ kz_status tune_run_end(struct tune_run *run, kz_status st, kz_error *err)
 
 /* Times */
 
-static int trial_compare(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-	return (*x > *y) - (*x < *y);
-}
-
-/* The value below which a share of sorted numbers lies, between two neighbours in proportion. */
-static double trial_quantile(const double *sorted, int64_t count, double share)
-{
-	double at = share * (double)(count - 1);
-	int64_t below = (int64_t)at;
-	int64_t above = min64(below + 1, count - 1);
-	return sorted[below] + (at - (double)below) * (sorted[above] - sorted[below]);
-}
-
-static void trial_summarize(kz_tune_result *result, double *times)
-{
-	const int64_t count = result->repeats;
-	qsort(times, (size_t)count, sizeof(*times), trial_compare);
-	result->min_ms = times[0];
-	result->low_ms = trial_quantile(times, count, 0.25);
-	result->median_ms = trial_quantile(times, count, 0.5);
-	result->high_ms = trial_quantile(times, count, 0.75);
-}
-
 static kz_status trial_time_launch(double *out, struct tune_run *run, kz_prepared *prepared,
 	kz_error *err)
 {
@@ -208,7 +182,7 @@ static kz_status trial_time(struct tune_trial *trial, struct tune_run *run,
 		}
 	}
 	if (!st) {
-		trial_summarize(result, run->times);
+		result->time = timing_spread(run->times, result->repeats);
 	}
 	return st;
 }
