@@ -39,6 +39,8 @@
 namespace kz {
 
 template <class T> class handle;
+/* In the program's function, so that leak reports and errors name the program's line (leaks.h). */
+#define KZ_PP_HERE inline __attribute__((__always_inline__))
 
 namespace detail {
 
@@ -76,7 +78,7 @@ inline std::string text_of(const kz_error &err)
 }
 
 /* Argument I of the list as a parameter of type P: of a struct its address, if C expects that. */
-template <class P, size_t I, class List>
+template <class P, size_t I, class List> KZ_PP_HERE
 P pick(List &list, kz_error *err)
 {
 	if constexpr (std::is_same_v<P, kz_error *>) {
@@ -93,7 +95,7 @@ P pick(List &list, kz_error *err)
 }
 
 /* The kz_error stands last, or before the arguments of a kernel. */
-template <class... P, class List, size_t... I>
+template <class... P, class List, size_t... I> KZ_PP_HERE
 kz_status invoke(kz_status (*function)(P...), List &&list, kz_error *err, std::index_sequence<I...>)
 {
 	constexpr size_t at = ((std::is_same_v<P, kz_error *> ? I : 0) + ...);
@@ -171,7 +173,7 @@ private:
 };
 
 /** Call a function of the C API with its arguments but the kz_error; throw what it reports. */
-template <class... P, class... A>
+template <class... P, class... A> KZ_PP_HERE
 void call(kz_status (*function)(P...), A &&...arguments)
 {
 	constexpr bool fits = sizeof...(P) == sizeof...(A) + 1;
@@ -185,7 +187,7 @@ void call(kz_status (*function)(P...), A &&...arguments)
 
 /** Call a lambda that takes a kz_error *, for macros such as kz_add(c.out(), a, 2, err). */
 template <class F, std::enable_if_t<std::is_class_v<std::remove_reference_t<F>>, int> = 0>
-void call(F &&function)
+KZ_PP_HERE void call(F &&function)
 {
 	detail::error_value err;
 	check(function(static_cast<kz_error *>(&err)), err);
@@ -195,7 +197,7 @@ void call(F &&function)
  * Call a function of the C API with its arguments but the first one and the kz_error, and return
  * what it made: a handle; the pointer of what C lends, as a kz_kernel.
  */
-template <class T, class... P, class... A>
+template <class T, class... P, class... A> KZ_PP_HERE
 detail::made<T> make(kz_status (*function)(T **, P...), A &&...arguments)
 {
 	static_assert(!detail::fills_list<T **, P...>::value, "this fills a list: use kz::call");
@@ -228,7 +230,7 @@ constexpr kz_dtype dtype()
 }
 
 /** Make an array from a std::vector, a std::array, or an array of C with one or two extents. */
-template <class C>
+template <class C> KZ_PP_HERE
 handle<kz_array> from(kz_device *dev, const C &host)
 {
 	using E = std::remove_cv_t<std::remove_reference_t<decltype(*std::data(host))>>;
@@ -242,7 +244,7 @@ handle<kz_array> from(kz_device *dev, const C &host)
  * Return a number, as kz_array_item and kz_sum_get of C: get<float>(kz_array_item_as, a, KZ_AT(3))
  * and get<double>(kz_reduce_get_as, KZ_REDUCE_SUM, a, nullptr).
  */
-template <class T, class... P, class... A>
+template <class T, class... P, class... A> KZ_PP_HERE
 T get(kz_status (*function)(void *, kz_dtype, P...), A &&...arguments)
 {
 	T value;
@@ -250,10 +252,7 @@ T get(kz_status (*function)(void *, kz_dtype, P...), A &&...arguments)
 	return value;
 }
 
-/**
- * Make an argument of a kernel, as KZ_ARG does, but of a struct, too, which is borrowed to the end
- * of the full expression.  A type that no kernel takes does not compile.
- */
+/** Make an argument of a kernel, as KZ_ARG does, or of a struct, borrowed for the statement. */
 template <class T>
 kz_arg arg(const T &value)
 {
@@ -282,14 +281,14 @@ kz_arg_list<sizeof...(T)> args(const T &...values)
 }
 
 /** Launch a kernel: kz_launch with the arguments behind the options. */
-template <class O, class... T>
+template <class O, class... T> KZ_PP_HERE
 void launch(kz_kernel *kernel, kz_dim3 grid, kz_dim3 block, const O &options, const T &...values)
 {
 	call(kz_launch, kernel, grid, block, options, args(values...));
 }
 
 /** Launch a kernel over elements: kz_launch_1d with the arguments behind the options. */
-template <class O, class... T>
+template <class O, class... T> KZ_PP_HERE
 void launch_1d(kz_kernel *kernel, int64_t count, const O &options, const T &...values)
 {
 	call(kz_launch_1d, kernel, count, options, args(values...));

@@ -25,6 +25,7 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -92,7 +93,13 @@ struct dwarf_attribute {
 	uint64_t words[8]; /* four are used */
 };
 
-enum { DW_AT_comp_dir = 0x1b };
+/* A DIE by value. */
+struct dwarf_entry {
+	void *words[4];
+};
+
+enum { DW_TAG_inlined_subroutine = 0x1d };
+enum { DW_AT_comp_dir = 0x1b, DW_AT_call_file = 0x58, DW_AT_call_line = 0x59 };
 
 static struct {
 	void *(*dwfl_begin)(const struct dwfl_callbacks *callbacks);
@@ -109,6 +116,12 @@ static struct {
 	int (*dwarf_lineno)(void *line, int *number);
 	void *(*dwarf_attr)(void *die, unsigned name, struct dwarf_attribute *out);
 	const char *(*dwarf_formstring)(void *attribute);
+	int (*dwarf_formudata)(void *attribute, uint64_t *value);
+	int (*dwarf_tag)(void *die);
+	int (*dwarf_getscopes)(void *unit, uint64_t address, struct dwarf_entry **scopes);
+	int (*dwarf_getscopes_die)(void *die, struct dwarf_entry **scopes);
+	int (*dwarf_getsrcfiles)(void *unit, void **files, size_t *count);
+	const char *(*dwarf_filesrc)(void *files, size_t index, uint64_t *time, uint64_t *size);
 } place_dw;
 
 static const struct dl_row place_dw_rows[] = {
@@ -116,7 +129,8 @@ static const struct dl_row place_dw_rows[] = {
 	X(dwfl_begin) X(dwfl_end) X(dwfl_linux_proc_report) X(dwfl_report_end) X(dwfl_addrmodule)
 	X(dwfl_module_nextcu) X(dwfl_linux_proc_find_elf) X(dwfl_standard_find_debuginfo)
 	X(dwarf_haspc) X(dwarf_getsrc_die) X(dwarf_linesrc) X(dwarf_lineno) X(dwarf_attr)
-	X(dwarf_formstring)
+	X(dwarf_formstring) X(dwarf_formudata) X(dwarf_tag) X(dwarf_getscopes)
+	X(dwarf_getscopes_die) X(dwarf_getsrcfiles) X(dwarf_filesrc)
 #undef X
 };
 
@@ -183,6 +197,44 @@ static const char *place_given_name(const char *file, void *unit)
 		? file + length + 1 : file;
 }
 
+/* Whether a place is in the templates of kudzu.hpp, which programs call the library by. */
+static bool place_is_ours(const char *file)
+{
+	static const char end[] = "kudzu/kudzu.hpp";
+	size_t length = strlen(file);
+	return length >= sizeof(end) - 1 && strcmp(file + length - (sizeof(end) - 1), end) == 0;
+}
+
+/* Where the program calls a template that the compiler put in place at an address. */
+static void place_find_caller(const char **file, int *number, void *unit, uint64_t address)
+{
+	struct dwarf_entry *inner = NULL, *scopes = NULL;
+	struct dwarf_attribute memory;
+	uint64_t index = 0, line = 0;
+	void *files = NULL;
+	int count = 0;
+	if (place_dw.dwarf_getscopes(unit, address, &inner) > 0
+	    && place_dw.dwarf_getsrcfiles(unit, &files, NULL) == 0) {
+		count = place_dw.dwarf_getscopes_die(&inner[0], &scopes);
+	}
+	for (int i = 0; i < count && place_is_ours(*file); i++) {
+		if (place_dw.dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine
+		    || place_dw.dwarf_formudata(place_dw.dwarf_attr(&scopes[i], DW_AT_call_file,
+			&memory), &index) != 0
+		    || place_dw.dwarf_formudata(place_dw.dwarf_attr(&scopes[i], DW_AT_call_line,
+			&memory), &line) != 0) {
+			continue;
+		}
+		const char *caller = place_dw.dwarf_filesrc(files, index, NULL, NULL);
+		if (caller && line <= INT32_MAX) {
+			*file = caller;
+			*number = (int)line;
+		}
+	}
+	free(scopes); /* libdw's malloc */
+	free(inner);
+}
+
 /* Each compilation unit is asked: clang writes no index of their addresses. */
 static bool place_find_line(struct place *out, const struct place_finder *finder, uintptr_t address)
 {
@@ -198,6 +250,9 @@ static bool place_find_line(struct place *out, const struct place_finder *finder
 	const char *file = line ? place_dw.dwarf_linesrc(line, NULL, NULL) : NULL;
 	if (!file || place_dw.dwarf_lineno(line, &number) != 0 || number <= 0) {
 		return false;
+	}
+	if (place_is_ours(file)) {
+		place_find_caller(&file, &number, unit, address - added);
 	}
 	place_set(out, place_given_name(file, unit), number);
 	return true;

@@ -43,6 +43,27 @@ START_TEST(a_long_name_keeps_its_end)
 }
 END_TEST
 
+#line 3 "/usr/include/kudzu/kudzu.hpp"
+#define HERE static always_inline
+HERE uintptr_t call_in_template(void) { return place_here() + 0 * (uintptr_t)getpid(); }
+HERE uintptr_t call_in_two_templates(void) { return call_in_template(); }
+#line 51 "tests/base/test_place.c"
+
+/* Templates of kudzu.hpp are the program's calls. */
+START_TEST(a_template_of_ours_has_the_line_that_calls_it)
+{
+	uintptr_t addresses[2];
+	addresses[0] = call_in_template();
+	addresses[1] = call_in_two_templates();
+	int line = __LINE__ - 2;
+	for (int i = 0; i < 2; i++) {
+		struct place place = find(addresses[i]);
+		ck_assert_str_eq(place.file, __FILE__);
+		ck_assert_int_eq(place.line, line + i);
+	}
+}
+END_TEST
+
 /* libc of a distribution has no debug information. */
 START_TEST(without_debug_information_it_is_an_offset)
 {
@@ -83,6 +104,7 @@ SUITE(place)
 	TCase *tc = suite_add_case(s, "places");
 	tcase_add_test(tc, a_call_has_its_file_and_line);
 	tcase_add_test(tc, a_long_name_keeps_its_end);
+	tcase_add_test(tc, a_template_of_ours_has_the_line_that_calls_it);
 	tcase_add_test(tc, without_debug_information_it_is_an_offset);
 	tcase_add_test(tc, what_is_not_code_has_no_place);
 	tcase_add_test(tc, without_memory_there_are_modules);
