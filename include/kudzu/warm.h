@@ -12,8 +12,8 @@
  *
  * In one process the compiler reads one source at a time, however many threads call it.  So
  * kz_warm_up starts processes, as no other call of the library but kz_tune does: `kudzu worker`,
- * which compiles into the cache on disk.  Where that command is not installed, or others may have written its
- * file, the calling thread compiles one source after the other.
+ * which compiles into the cache on disk.  Where that command is not installed, or others may have
+ * written its file, the calling thread compiles one source after the other.
  */
 #include <kudzu/image.h>
 #include <kudzu/memory.h>

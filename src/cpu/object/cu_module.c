@@ -276,8 +276,9 @@ static CUresult module_log_kernels(const char *call, struct module *module,
 		char text[160];
 		jit_options_log(&options->info, "ptxas info    : Compiling entry function '");
 		jit_options_log(&options->info, func->name);
-		snprintf(text, sizeof(text), "' for 'sm_89'\nptxas info    : Used %d registers, %zu "
-			"bytes smem, %zu bytes cmem[3], %zu bytes lmem\n",
+		snprintf(text, sizeof(text),
+			"' for 'sm_89'\nptxas info    : Used %d registers, %zu bytes smem, "
+			"%zu bytes cmem[3], %zu bytes lmem\n",
 			function_register_count(function), (size_t)func->shared_size,
 			module_const_size(&module->ptx), (size_t)func->local_size);
 		jit_options_log(&options->info, text);
