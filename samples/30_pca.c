@@ -3,8 +3,8 @@
  * Principal components of a CSV file: how its columns vary together, along which directions they
  * vary most, and where the rows are in these directions.
  *
- *	30_pca [FILE.csv]      with a line of names, four columns of numbers, and then anything.  The
- *	                       default is samples/iris.csv: 50 rows of each of three kinds.
+ *	30_pca [FILE.csv]      with a line of names, four columns of numbers, and then anything.
+ *	                       The default is samples/iris.csv: 50 rows of each of three kinds.
  *
  * Components need a LAPACK library on the CPU device (`kudzu doctor`).  The time of the covariances
  * goes to stderr.
