@@ -344,9 +344,9 @@ static kz_status tune_settle(kz_tuning *tuning, const struct tune_run *run, cons
 	}
 	qsort(tuning->trials, tuning->count, sizeof(*tuning->trials), tune_order);
 	const struct tune_trial *best = &tuning->trials[0];
-	for (size_t i = 0; i < tuning->count; i++) { /* they have moved */
+	for (size_t i = 0; i < tuning->count; i++) { /* none moves any more */
 		struct tune_trial *trial = &tuning->trials[i];
-		if (trial->result.message) {
+		if (trial->result.outcome == KZ_TUNE_FAILED) {
 			trial->result.message = kz_error_message(&trial->error);
 		}
 	}

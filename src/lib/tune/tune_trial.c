@@ -253,7 +253,6 @@ kz_status tune_trial_run(struct tune_trial *trial, struct tune_run *run, kz_erro
 	}
 	result->outcome = KZ_TUNE_FAILED;
 	result->status = st;
-	result->message = kz_error_message(why);
 	result->repeats = 0;
 	if (!trial_ends_all(run, st)) {
 		return KZ_OK;
@@ -267,7 +266,7 @@ kz_status tune_trial_retell(kz_error *err, const struct tune_trial *trial, const
 	const kz_error *why = &trial->error;
 	bool mine = error_is_clean(err);
 	kz_status st = error_retell(err, why, "%s%s of '%s': %s", before, trial->result.text,
-		kernel, trial->result.message);
+		kernel, kz_error_message(why));
 	if (mine) {
 		error_add_place(err, why->file, why->line, why->column);
 		error_add_hint(err, why->hint);

@@ -308,6 +308,22 @@ TUNE_TEST(if_nothing_works_the_first_error_is_given)
 	fails(tune("spin"), KZ_INVALID, "no configuration of 'spin' is possible: all 2");
 }
 
+TUNE_TEST(the_first_error_of_many_configurations_is_given)
+{
+	static const char *const words[] = {"one"};
+	static int64_t blocks[100]; /* the table of trials grows behind the first one */
+	for (int i = 0; i < 100; i++) {
+		blocks[i] = i + 1;
+	}
+	TABLE({KZ_TUNE_MACRO, 0, "ADD", 1, NULL, words},
+		{KZ_TUNE_BLOCK_X, 0, NULL, 100, blocks, NULL});
+	fails(tune("spin"), KZ_COMPILE,
+		"no configuration works; ADD=one block_x=1 of 'spin': ");
+	ck_assert_int_eq(tune("spin"), KZ_COMPILE);
+	ck_assert_ptr_nonnull(strstr(kz_error_message(&err), "\"one\" is undefined"));
+	kz_error_clear(&err);
+}
+
 static int only_small(void *user, kz_tune_config *config)
 {
 	config->grid = kz_dim(2, 1, 1);
@@ -739,6 +755,7 @@ SUITE(tune)
 		the_arguments_of_a_template_are_in_the_order_of_the_table,
 		workers_compile_the_configurations, failures_are_entries_with_their_error,
 		a_wrong_configuration_is_never_the_best, if_nothing_works_the_first_error_is_given,
+		the_first_error_of_many_configurations_is_given,
 		the_program_restricts_and_changes_configurations,
 		what_the_kernel_changes_is_put_back, a_view_is_put_back_and_the_rest_left_alone,
 		arrays_of_a_peer_are_put_back, an_empty_array_and_a_null_pointer_are_arguments,
