@@ -94,7 +94,7 @@ static kz_status csv_choose_columns(struct csv *csv, kz_error *err)
 	const kz_csv_options *o = &csv->options;
 	const int64_t width = csv->text.count;
 	csv->count = o->columns ? o->column_count : width;
-	csv->columns = mem_alloc((size_t)csv->count * sizeof(*csv->columns));
+	csv->columns = mem_zalloc((size_t)csv->count, sizeof(*csv->columns));
 	if (!csv->columns) {
 		return error_no_memory(err);
 	}

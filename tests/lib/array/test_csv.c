@@ -173,6 +173,8 @@ DEVICE_TEST(options_that_do_not_fit_are_refused)
 			"uint8 cannot hold 300"},
 		{{.columns = (const int64_t[]){2}, .column_count = 1}, KZ_RANGE,
 			"line 1: expected column 2, got 2 columns"},
+		{{.columns = (const int64_t[]){0, 2}, .column_count = (int64_t)1 << 61},
+			KZ_NO_MEMORY, "memory"},
 		{{.columns = (const int64_t[]){-3}, .column_count = 1}, KZ_RANGE, "column -3"},
 	};
 	kz_array *array = NULL;
