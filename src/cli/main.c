@@ -204,7 +204,7 @@ static int main_print_help(void)
 		"\n"
 		"commands:\n");
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {
-		printf("  %-34s%s\n", commands[i].synopsis, commands[i].summary);
+		printf("  %-33s %s\n", commands[i].synopsis, commands[i].summary);
 	}
 	return CLI_OK;
 }
