@@ -104,7 +104,7 @@ static kz_tuning *tune(kz_device *dev, struct blur *blur)
 	tunable.parameters = parameters;
 	tunable.parameter_count = 2;
 	tunable.accept = accepts;
-	CHECK(kz_tune(&tuning, dev, &tunable, kz_dim(COUNT, 1, 1),
+	CHECK(kz_tune(&tuning, dev, &tunable, KZ_DIM(COUNT),
 		KZ_WITH(kz_tune_options, .use_kept = 1, .check = is_right, .user = blur), &err,
 		KZ_ARGS(blur->in, blur->out, COUNT)));
 	return tuning;
@@ -127,7 +127,7 @@ int main(void)
 	CHECK(kz_tuning_print(tuning, stderr, &err));
 
 	/* The trials have left the arrays as they were. */
-	CHECK(kz_tuning_launch(tuning, kz_dim(COUNT, 1, 1), NULL, &err,
+	CHECK(kz_tuning_launch(tuning, KZ_DIM(COUNT), NULL, &err,
 		KZ_ARGS(blur.in, blur.out, COUNT)));
 	CHECK(kz_array_get(blur.out, blur.got, sizeof(blur.got), &err));
 	for (int i = 0; i < COUNT; i++) {

@@ -15,9 +15,9 @@
  *	scale.kernel = "scale";
  *	scale.parameters = parameters;
  *	scale.parameter_count = 2;
- *	if (kz_tune(&tuning, dev, &scale, kz_dim(n, 1, 1), NULL, &err, KZ_ARGS(x, n))
+ *	if (kz_tune(&tuning, dev, &scale, KZ_DIM(n), NULL, &err, KZ_ARGS(x, n))
  *	    || kz_tuning_print(tuning, stdout, &err)
- *	    || kz_tuning_launch(tuning, kz_dim(n, 1, 1), NULL, &err, KZ_ARGS(x, n))) {
+ *	    || kz_tuning_launch(tuning, KZ_DIM(n), NULL, &err, KZ_ARGS(x, n))) {
  *		kz_error_print(&err, stderr);
  *	}
  *	kz_tuning_release(tuning);
@@ -50,7 +50,10 @@ typedef enum kz_tune_kind {
 	KZ_TUNE_TEMPLATE = 5 /**< the next argument of the kernel, which is a template */
 } kz_tune_kind;
 
-/** A parameter and its values.  KZ_TUNE_VALUES and KZ_TUNE_WORDS make one. */
+/**
+ * A parameter and its values.  KZ_TUNE_VALUES, KZ_TUNE_ITEMS and KZ_TUNE_WORDS make one; in C++
+ * write the members: {KZ_TUNE_BLOCK_X, 0, nullptr, 3, blocks, nullptr}.
+ */
 typedef struct kz_tune_parameter {
 	int32_t kind;             /**< a kz_tune_kind */
 	int32_t axis;             /**< of a macro or a template argument that says how many elements
@@ -65,13 +68,21 @@ typedef struct kz_tune_parameter {
 } kz_tune_parameter;
 
 #ifndef __cplusplus
-/** Make a parameter with 1 to 63 numbers: KZ_TUNE_VALUES(KZ_TUNE_BLOCK_X, NULL, 64, 128). */
+/**
+ * Make a parameter with 1 to 63 numbers: KZ_TUNE_VALUES(KZ_TUNE_BLOCK_X, NULL, 64, 128).
+ *
+ * The list of values lives until the end of the enclosing block, so a function cannot return such a
+ * parameter.  At file scope it lives as long as the program.
+ */
 #define KZ_TUNE_VALUES(kind, name, ...) \
 	{kind, 0, name, KZ_PP_COUNT(__VA_ARGS__), (const int64_t[]){__VA_ARGS__}, NULL}
-/** The same for the number of elements that a thread works on along an axis, 1 to 3. */
+/** Make one for the number of elements that a thread works on along an axis, 1 to 3; likewise. */
 #define KZ_TUNE_ITEMS(kind, axis, name, ...) \
 	{kind, axis, name, KZ_PP_COUNT(__VA_ARGS__), (const int64_t[]){__VA_ARGS__}, NULL}
-/** Make a parameter with 1 to 63 texts: KZ_TUNE_WORDS(KZ_TUNE_TEMPLATE, "T", "float", "half"). */
+/**
+ * Make a parameter with 1 to 63 texts, as KZ_TUNE_VALUES:
+ * KZ_TUNE_WORDS(KZ_TUNE_TEMPLATE, "T", "float", "half").
+ */
 #define KZ_TUNE_WORDS(kind, name, ...) \
 	{kind, 0, name, KZ_PP_COUNT(__VA_ARGS__), NULL, (const char *const[]){__VA_ARGS__}}
 #endif
@@ -153,8 +164,9 @@ typedef struct kz_tune_options {
 	int32_t processes;       /**< that compile at once, as for kz_warm_up; 0: one for each
 	                              core; 1: this one alone */
 	int64_t max_trials;      /**< configurations to try at most; 0: all */
-	double max_seconds;      /**< no trial begins later, after the first one; 0: no limit.
-	                              Up to 32 configurations are compiled at once */
+	double max_seconds;      /**< after so many seconds no other trial begins; the first one
+	                              always does.  0: no limit.  Up to 32 configurations are
+	                              compiled at once */
 	kz_tune_check_fn *check; /**< called after the first launch of a configuration, when the
 	                              arrays have its results; returns 1 if they are right.  A
 	                              configuration for which it returns 0 is never the best.  It
