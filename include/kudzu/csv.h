@@ -12,8 +12,8 @@
  *		    .names = names, .names_size = sizeof(names)), &err)) {
  *		kz_error_print(&err, stderr);   (table.csv, line 17: expected a number in column 3,
  *	}                                        got 'red')
- *	const char *name = names;               (of column 0; then each time
- *	name += strlen(name) + 1;                that of the next one)
+ *	const char *name = names;               (the name of column 0)
+ *	name += strlen(name) + 1;               (the name of the next column)
  *
  * A line is a row, and ends with LF, CRLF or CR.  Empty lines are skipped.  Each row has as many
  * columns as the first one.  Blanks and tabs around a field do not count.  A field may be in double
@@ -52,12 +52,12 @@ typedef struct kz_csv_options {
 	int64_t skip;            /**< so many lines at the beginning are not read */
 	int64_t max_rows;        /**< so many rows are read at the most; 0: all */
 	const int64_t *columns;  /**< which columns are read, from 0, or negative from the last, in
-	                              the order in which the array has them.  NULL: all.  Others may
-	                              hold any text */
+	                              the order in which the array has them.  NULL: all.  The other
+	                              columns may hold any text */
 	int64_t column_count;    /**< how many there are at `columns` */
 	char *names;             /**< host memory for the names of the columns that are read, each
-	                              with a terminating zero, one behind the other; or NULL.  Needs
-	                              a header */
+	                              with a terminating zero, one behind the other, which needs a
+	                              header; or NULL */
 	int64_t names_size;      /**< bytes at `names` */
 	const char *missing_text; /**< a field with this text is missing, too: "?"; or NULL */
 	double fill;             /**< see KZ_CSV_FILL */

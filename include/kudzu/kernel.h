@@ -343,9 +343,9 @@ typedef struct kz_launch_options {
 	int64_t timeout_ms;   /**< milliseconds that the kernel may run; 0: as KZ_LIMIT_LAUNCH_MS of
 	                           the device says, by default for ever.  One that runs longer is
 	                           ended: the next call that waits returns KZ_TIMEOUT, whose log
-	                           names the kernel and the limit.  As after any kernel that fails
-	                           the device works again once all handles on it are closed.  A GPU
-	                           cannot end a kernel: KZ_UNSUPPORTED */
+	                           names the kernel and the limit.  As after any kernel that fails,
+	                           the device works again once all handles on it are closed.  On a
+	                           GPU, which cannot end a kernel: KZ_UNSUPPORTED */
 	void *reserved[1];
 } kz_launch_options;
 

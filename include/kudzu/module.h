@@ -321,15 +321,18 @@ KZ_API KZ_NODISCARD kz_status kz_watcher_create(kz_watcher **out, kz_device *dev
  * or is gone, the call gives its editor up to 50 ms to complete it.
  *
  * A change that cannot be compiled is reported once, and the module of the last version that could
- * be stays.  So does it if the file goes away.
+ * be compiled stays, as it does if the file goes away.
  *
  * @param is_new set to 1 if there is a new module, else to 0; may be NULL.
- * @return KZ_OK; as kz_module_compile_file, once for each change; KZ_NO_MEMORY at each call until
- *         there is enough.
+ * @return KZ_OK; as kz_module_compile_file and, for an image, kz_module_load_file, once for each
+ *         change; KZ_NO_MEMORY at each call until there is enough.
  */
 KZ_API KZ_NODISCARD kz_status kz_watcher_poll(int *is_new, kz_watcher *watcher, kz_error *err);
 
-/** Return nonzero if kz_watcher_poll would find a change, other than that the file is gone. */
+/**
+ * Return nonzero if the file or a header of it looks changed since the last kz_watcher_poll, which
+ * compares the contents.  0 if the file is gone.
+ */
 KZ_API int kz_watcher_has_changed(const kz_watcher *watcher);
 
 /**

@@ -30,8 +30,10 @@
 extern "C" {
 #endif
 
-/** Times in milliseconds: the shortest, a quarter of them below, the middle, three quarters below,
- * the longest.  Between two measured times they are interpolated, as numpy's percentile does. */
+/**
+ * How times are spread, in milliseconds.  A quartile between two measured times is interpolated, as
+ * numpy's percentile does.
+ */
 typedef struct kz_spread {
 	double min_ms;    /**< the shortest */
 	double q1_ms;     /**< the first quartile */
@@ -69,8 +71,8 @@ typedef struct kz_timing {
  * @param stream in which the call works; kz_device_stream(dev) for calls that name none.  Borrowed
  *        until no call remains.
  * @param repeat how many calls are measured, from 1.
- * @return KZ_OK; KZ_INVALID for a repeat below 1; KZ_STATE for a stream that is captured, and if
- *         work of the device is; KZ_NO_MEMORY; the failures of work that ran before, and the
+ * @return KZ_OK; KZ_INVALID, also for a repeat below 1; KZ_STATE for a stream that is captured, and
+ *         if work of the device is; KZ_NO_MEMORY; the failures of work that ran before, and the
  *         driver's.
  * Ownership: what it takes is freed by the kz_timing_next of the last call, or of one that failed.
  */
