@@ -13,11 +13,11 @@
 #include <string.h>
 #include <time.h>
 
-/* A call that fails prints why, and ends the program. */
+/* A call that fails prints where and why, and ends the program. */
 static kz_error err = KZ_ERROR_INIT;
-#define CHECK(call) do { \
-		if (call) { kz_error_print(&err, stderr); exit(1); } \
-	} while (0)
+#define CHECK(call) do { if (call) { \
+		fprintf(stderr, "%s:%d: this call failed:\n", __FILE__, __LINE__); \
+		kz_error_print(&err, stderr); exit(1); } } while (0)
 
 /* a = g(W x + b), and how the derivative d by a becomes that by W x + b */
 #define SIGMOIDE "sigmoid(a + b)", "d * a * (1 - a)"

@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A call that fails prints why, and ends the program. */
+/* A call that fails prints where and why, and ends the program. */
 static kz_error err = KZ_ERROR_INIT;
-#define CHECK(call) do { \
-		if (call) { kz_error_print(&err, stderr); exit(1); } \
-	} while (0)
+#define CHECK(call) do { if (call) { \
+		fprintf(stderr, "%s:%d: this call failed:\n", __FILE__, __LINE__); \
+		kz_error_print(&err, stderr); exit(1); } } while (0)
 
 /* A device is a name until it is opened: no name fails. */
 struct name {

@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A call that fails prints why, and ends the program. */
+/* A call that fails prints where and why, and ends the program. */
 static kz_error err = KZ_ERROR_INIT;
-#define CHECK(call) do { \
-		if (call) { kz_error_print(&err, stderr); exit(1); } \
-	} while (0)
+#define CHECK(call) do { if (call) { \
+		fprintf(stderr, "%s:%d: this call failed:\n", __FILE__, __LINE__); \
+		kz_error_print(&err, stderr); exit(1); } } while (0)
 
 enum { RATE = 48000 };
 

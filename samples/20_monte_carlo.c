@@ -10,11 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A call that fails prints why, and ends the program. */
+/* A call that fails prints where and why, and ends the program. */
 static kz_error err = KZ_ERROR_INIT;
-#define CHECK(call) do { \
-		if (call) { kz_error_print(&err, stderr); exit(1); } \
-	} while (0)
+#define CHECK(call) do { if (call) { \
+		fprintf(stderr, "%s:%d: this call failed:\n", __FILE__, __LINE__); \
+		kz_error_print(&err, stderr); exit(1); } } while (0)
 
 enum { PATHS = 1 << 20, BLOCK = 256, SEED = 2026, WEEKS = 52 };
 
@@ -22,7 +22,7 @@ static const float spot = 100, strike = 105, rate = 0.05F, volatility = 0.2F;
 
 static const char source[] =
 	"#include <kudzu/random.cuh>\n"
-	"extern \"C\" __global__ void walk(float *pays, int steps, float spot, float strike,\n"
+	"__global__ void walk(float *pays, int steps, float spot, float strike,\n"
 	"	float rate, float volatility)\n"
 	"{\n"
 	"	long long path = (long long)blockIdx.x * blockDim.x + threadIdx.x;\n"
