@@ -62,19 +62,22 @@ static uint64_t launch_gathered_address(const struct rt_warp *warp, unsigned lan
 	return warp->base + (uint64_t)(int64_t)index * warp->step;
 }
 
-/* Of lanes that read together, the first that does so at the address, or a little below it.  Of
- * addresses that no processor has the kernel does not tell which it was: the first lane. */
+/* Of lanes that access memory together, the one whose element begins at the address, or next below
+ * it: of those with the same element the first.  Of addresses that no processor has the kernel does
+ * not tell which it was: the first lane. */
 static uint32_t launch_gathering_lane(const struct worker *w, const struct rt_warp *warp)
 {
-	uint32_t left = warp->gathers;
-	for (; w->fault.has_address && left != 0; left &= left - 1) {
+	uint32_t found = warp->gathers & -warp->gathers;
+	uint64_t least = 2 * sizeof(uint64_t); /* as long as an element can be */
+	for (uint32_t left = w->fault.has_address ? warp->gathers : 0; left != 0;
+	     left &= left - 1) {
 		uint64_t at = launch_gathered_address(warp, (unsigned)__builtin_ctz(left));
-		if (w->fault.address - at < 2 * sizeof(uint64_t)) {
-			break;
+		if (w->fault.address - at < least) {
+			least = w->fault.address - at;
+			found = left & -left;
 		}
 	}
-	left = left != 0 ? left : warp->gathers;
-	return left & -left;
+	return found;
 }
 
 static bool launch_can_exist(uint64_t address)

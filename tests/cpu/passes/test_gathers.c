@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* Bytes from the start of the memory: what is read, and what is written.  The index of each thread
  * is at the start of its words. */
@@ -176,6 +177,48 @@ START_TEST(the_thread_of_a_wild_index_is_named)
 }
 END_TEST
 
+/* Thread 20 of a warp goes over the end of the memory; others have elements close before it. */
+static const struct {
+	const char *place;  /* from %r1, the element */
+	const char *access;
+} at_end[] = {
+	{"mad.wide.s32 %rd3, %r1, 4, %rd2;", "ld.global.u32 %r4, [%rd3]; st.global.u32 [%rd9], %r4;"},
+	{"mad.wide.s32 %rd3, %r1, 4, %rd2;", "st.global.u32 [%rd3], %r0;"},
+	{"mad.wide.s32 %rd3, %r1, 2, %rd2;", "st.global.u16 [%rd3], %h1;"},
+	{"mad.wide.s32 %rd3, %r1, 8, %rd2;", "st.global.v2.u32 [%rd3], {%r0, %r0};"},
+	{"shl.b32 %r2, %r1, 2; mov.u32 %r3, sh; add.u32 %r3, %r3, %r2; add.u32 %r3, %r3, 4096;",
+		"red.shared.add.u32 [%r3], %r0;"},
+	{"shl.b32 %r2, %r1, 2; mov.u32 %r3, sh; add.u32 %r3, %r3, %r2; add.u32 %r3, %r3, 4096;",
+		"st.shared.u32 [%r3], %r0;"},
+};
+
+START_TEST(the_thread_at_the_end_of_memory_is_named)
+{
+	if (driver_lacks("it does not say which thread failed")) {
+		return;
+	}
+	enum { PAGE = 4096, BAD = 20 };
+	uint8_t *pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		-1, 0);
+	ck_assert_ptr_ne(pages, MAP_FAILED);
+	ck_assert_int_eq(mprotect(pages + PAGE, PAGE, PROT_NONE), 0);
+	const uint64_t end = (uintptr_t)pages + PAGE;
+	for (int64_t t = 0; t < 32; t++) {
+		const int64_t index = t == BAD ? 0 : -1 - (t * 7 + 3) % 32;
+		memcpy(&grid.memory[t][0], &index, sizeof(index));
+		memcpy(&grid.memory[t][2], &end, sizeof(end));
+	}
+	char body[512];
+	snprintf(body, sizeof(body), "ld.global.u64 %%rd1, [%%rd9]; cvt.u32.u64 %%r1, %%rd1; "
+		"ld.global.u64 %%rd2, [%%rd9+8];\n%s\n%s\n", at_end[_i].place,
+		at_end[_i].access);
+	ck_assert_int_eq(grid_run(32, 32, ".shared .align 8 .b8 sh[4096];", body),
+		CUDA_ERROR_ILLEGAL_ADDRESS);
+	ck_assert_str_eq(grid.failure.where, "block (0,0,0), thread (20,0,0)");
+	munmap(pages, 2 * PAGE);
+}
+END_TEST
+
 SUITE(gathers)
 {
 	Suite *suite = suite_create("gathers");
@@ -183,6 +226,8 @@ SUITE(gathers)
 	tcase_add_checked_fixture(tc, grid_setup, grid_teardown);
 	tcase_add_loop_test(tc, each_lane_finds_its_element, 0, (int)countof(forms));
 	tcase_add_loop_test(tc, the_thread_of_a_wild_index_is_named, 0, (int)countof(forms));
+	tcase_add_loop_test(tc, the_thread_at_the_end_of_memory_is_named, 0,
+		(int)countof(at_end));
 	suite_add_tcase(suite, tc);
 	return suite;
 }
