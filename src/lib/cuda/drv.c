@@ -144,13 +144,16 @@ static const struct {
 	const char *variable;     /* names the file */
 	const char *hint;         /* when there is no file */
 	const char *timeout_hint; /* when a launch took too long; may be NULL */
+	const char *line_hint;    /* how to get the line of a wild access; may be NULL */
 	unsigned log_flags;       /* of cuLogsDumpToMemory */
 } drv_kinds[] = {
 	[DRV_CUDA] = {"CUDA", "KUDZU_CUDA_DRIVER",
-		"install the NVIDIA driver, or choose the device 'cpu'", NULL, 0},
+		"install the NVIDIA driver, or choose the device 'cpu'", NULL, NULL, 0},
 	[DRV_CPU] = {"CPU", "KUDZU_CPU_DRIVER",
 		"build Kudzu with LLVM, or set KUDZU_CPU_DRIVER to the file",
-		"split the work, or raise KUDZU_CPU_TIMEOUT", CU_LOGS_KUDZU_OWN},
+		"split the work, or raise KUDZU_CPU_TIMEOUT",
+		"set KUDZU_CPU_GUARD=end, or use kudzu run --check, to get the line of the kernel",
+		CU_LOGS_KUDZU_OWN},
 };
 
 static kz_status drv_fail_forked(enum drv_provider kind, const char *call, kz_error *err)
@@ -546,6 +549,46 @@ static void drv_add_place(kz_error *err, const char *log)
 	mem_free(name);
 }
 
+/* Hints that depend on the driver, and on what it has logged of a kernel. */
+static void drv_add_hint(const struct drv *drv, CUresult code, const char *log, kz_error *err)
+{
+	const char *timeout_hint = drv_kinds[drv->provider].timeout_hint;
+	const char *line_hint = drv_kinds[drv->provider].line_hint;
+	if (code == CUDA_ERROR_ILLEGAL_ADDRESS && line_hint && log) {
+		bool has_line = err->file || strstr(log, "; PTX line ");
+		error_add_hint(err, has_line ? "check the kernel's indexes and pointers"
+			: line_hint);
+	}
+	if (err->status == KZ_TIMEOUT && timeout_hint) {
+		error_add_hint(err, log && !strstr(log, "KUDZU_CPU_TIMEOUT")
+			? "split the work, or raise its limit" /* which the program sets */
+			: timeout_hint);
+	}
+}
+
+/* Our own driver's log of a kernel that failed begins with "kernel 'f': ".  The call that reported
+ * it may be any later one, even one of the library's own, so the message names the kernel instead:
+ * "kernel 'f' accessed ..." for the table's "a kernel accessed ...".  False for other failures. */
+static bool drv_fail_kernel(CUresult code, const char *call, const char *log, kz_error *err)
+{
+	static const char begin[] = "kernel '", kernel[] = "a kernel";
+	const struct native_code *known = codes_find(KZ_DOMAIN_DRIVER, (int)code);
+	const char *at = known ? strstr(known->text, kernel) : NULL;
+	const char *end = log && strncmp(log, begin, strlen(begin)) == 0 ? strstr(log, "': ") : NULL;
+	if (!at || !end) {
+		return false;
+	}
+	const struct foreign_code foreign = {KZ_DOMAIN_DRIVER, (int)code, known->name, call,
+		known->flags};
+	bool mine = error_is_clean(err);
+	error_foreign(err, known->status, &foreign, "%.*s%.*s'%s", (int)(at - known->text),
+		known->text, (int)(end - log), log, at + strlen(kernel));
+	if (mine) {
+		error_add_hint(err, known->hint);
+	}
+	return true;
+}
+
 kz_status drv_fail(const struct drv *drv, CUresult code, const char *call, kz_error *err)
 {
 	if (code == DRV_MISSING) {
@@ -555,21 +598,18 @@ kz_status drv_fail(const struct drv *drv, CUresult code, const char *call, kz_er
 		return drv_fail_forked(drv->provider, call, err);
 	}
 	bool mine = error_is_clean(err);
-	kz_status st = codes_fail(KZ_DOMAIN_DRIVER, (int)code, call, NULL, err);
-	if (drv_has(drv, DRV_cuLogsCurrent) && drv_has(drv, DRV_cuLogsDumpToMemory)) {
-		/* It is taken even if nobody wants it: else the next failure would get it. */
-		char *log = drv_log_take(drv);
-		if (mine && st == KZ_FAULT && log) {
-			drv_add_place(err, log);
-		}
-		const char *hint = drv_kinds[drv->provider].timeout_hint;
-		if (hint && log && !strstr(log, "KUDZU_CPU_TIMEOUT")) {
-			hint = "split the work, or raise its limit"; /* which the program sets */
-		}
-		if (mine && st == KZ_TIMEOUT && hint) {
-			error_add_hint(err, hint);
-		}
-		error_take_log(mine ? err : NULL, log);
+	/* It is taken even if nobody wants it: else the next failure would get it. */
+	char *log = drv_has(drv, DRV_cuLogsCurrent) && drv_has(drv, DRV_cuLogsDumpToMemory)
+		? drv_log_take(drv) : NULL;
+	kz_status st = drv_fail_kernel(code, call, log, err)
+		? codes_find(KZ_DOMAIN_DRIVER, (int)code)->status
+		: codes_fail(KZ_DOMAIN_DRIVER, (int)code, call, NULL, err);
+	if (mine && st == KZ_FAULT && log) {
+		drv_add_place(err, log);
 	}
+	if (mine) {
+		drv_add_hint(drv, code, log, err);
+	}
+	error_take_log(mine ? err : NULL, log);
 	return st;
 }

@@ -175,6 +175,24 @@ START_TEST(a_variable_of_a_module_is_no_array)
 }
 END_TEST
 
+START_TEST(the_message_names_the_kernel_and_the_hint_how_to_get_the_line)
+{
+	if (live_open(_i)) {
+		peek(64);
+		ck_assert_str_eq(err.message,
+			"kernel 'peek' accessed an address that it may not");
+		ck_assert_str_eq(err.call, "cuCtxSynchronize");
+		ck_assert_str_eq(err.hint, "set KUDZU_CPU_GUARD=end, or use kudzu run --check, to "
+			"get the line of the kernel");
+		kz_error_clear(&err);
+		ck_assert_int_eq(kz_device_check(dev, &err), KZ_FAULT);
+		ck_assert_str_eq(err.message, "cpu was lost by an earlier failure: kernel 'peek' "
+			"accessed an address that it may not");
+		live_close();
+	}
+}
+END_TEST
+
 START_TEST(later_calls_repeat_it)
 {
 	if (live_open(_i)) {
@@ -200,6 +218,7 @@ SUITE(live)
 		count * (int)countof(beyond));
 	tcase_add_tests(tc, count, a_large_buffer_is_named_as_one, a_released_array_is_not_named,
 		what_is_near_no_array_is_not_said_to_be, a_variable_of_a_module_is_no_array,
-		later_calls_repeat_it);
+		later_calls_repeat_it,
+		the_message_names_the_kernel_and_the_hint_how_to_get_the_line);
 	return s;
 }
