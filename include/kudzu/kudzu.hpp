@@ -208,11 +208,11 @@ detail::made<T> make(kz_status (*function)(T **, P...), A &&...arguments)
 
 /** Set members of options: with(KZ_SCAN_OPTIONS_INIT, &kz_scan_options::axis, 0). */
 template <class T, class M, class V, class... Rest>
-T with(T options, M T::*member, const V &value, const Rest &...rest)
+T with(T options, M T::*member, V &&value, Rest &&...rest)
 {
-	options.*member = value;
+	options.*member = std::forward<V>(value); // a handle that is about to end does not convert
 	if constexpr (sizeof...(rest) > 0) {
-		return with(options, rest...);
+		return with(options, std::forward<Rest>(rest)...);
 	} else {
 		return options;
 	}
