@@ -22,7 +22,7 @@ static kz_error err = KZ_ERROR_INIT;
 
 enum { VARIABLES = 4, KINDS = 3 };
 
-/* The columns of numbers, and their names, one behind the other. */
+/* The columns of numbers, and their names, one after the other. */
 static kz_array *read_table(kz_device *dev, const char *path, char *names, int64_t size)
 {
 	const int64_t columns[VARIABLES] = {0, 1, 2, 3};

@@ -104,7 +104,7 @@ out:
 }
 
 /* part: lane */
-/* All that a stream uses is its own: what two streams share they use in turns. */
+/* Each stream has its own of everything: two streams that share something take turns. */
 struct lane {
 	kz_stream *stream;
 	kz_event *begin, *end;

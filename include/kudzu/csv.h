@@ -56,7 +56,7 @@ typedef struct kz_csv_options {
 	                              columns may hold any text */
 	int64_t column_count;    /**< how many there are at `columns` */
 	char *names;             /**< host memory for the names of the columns that are read, each
-	                              with a terminating zero, one behind the other, which needs a
+	                              with a terminating zero, one after the other, which needs a
 	                              header; or NULL */
 	int64_t names_size;      /**< bytes at `names` */
 	const char *missing_text; /**< a field with this text is missing, too: "?"; or NULL */

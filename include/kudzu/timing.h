@@ -17,7 +17,7 @@
  * compiles what it needs, fills caches and wakes the device.  After each call, measured or not,
  * kz_time waits for all work of the device.
  *
- * The time on the device is that between two events in the stream, one before and one behind the
+ * The time on the device is that between two events in the stream, one before and one after the
  * call.  Work in other streams does not count, unless the stream waits for it.  The time on the
  * host is that from the call until all work of the device is done.
  *
