@@ -9,6 +9,7 @@
 #include "support/suite.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -445,6 +446,20 @@ START_TEST(lower_limit_counts)
 }
 END_TEST
 
+START_TEST(running_kernel_keeps_the_limit_with_which_it_began)
+{
+	CUstream stream = new_stream(CU_STREAM_NON_BLOCKING);
+	OK(cuCtxSetLimit(CU_LIMIT_KUDZU_TIMEOUT, 30000000));
+	OK(launch_limited(stream, false, 0));
+	while (atomic_load(&words[0]) == 0) {
+		sched_yield();
+	}
+	OK(cuCtxSetLimit(CU_LIMIT_KUDZU_TIMEOUT, 0));
+	FAILS(LAUNCH_TIMEOUT, cuStreamSynchronize(stream));
+	reset();
+}
+END_TEST
+
 START_TEST(captured_launch_keeps_its_limit)
 {
 	CUstream stream = new_stream(0);
@@ -519,6 +534,7 @@ SUITE(api_cancel)
 	tcase_add_loop_test(tc, launch_with_a_limit_of_its_own_is_ended, 0, 2);
 	tcase_add_loop_test(tc, lower_limit_counts, 0, 2);
 	tcase_add_tests(tc, 1, captured_launch_keeps_its_limit,
+		running_kernel_keeps_the_limit_with_which_it_began,
 		limit_of_a_launch_counts_from_its_begin_and_for_it_alone);
 	tc = add_case(suite, "no timeout", patient_setup, teardown);
 	tcase_add_test(tc, watchdog_leaves_a_kernel_that_has_just_begun);
