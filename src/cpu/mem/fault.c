@@ -121,6 +121,8 @@ bool fault_install(void)
 		sigaddset(&fault_set, fault_signals[i]);
 		ours.sa_sigaction = on_fault;
 		sigemptyset(&ours.sa_mask);
+		// An interrupt would leave the handler half done, and this signal blocked.
+		sigaddset(&ours.sa_mask, FAULT_INTERRUPT);
 		if (sigaction(fault_signals[i], NULL, &old) != 0) {
 			refusal_note("sigaction");
 			fault_remove_first(i);
@@ -165,6 +167,12 @@ bool fault_stay_open(bool open)
 	return before;
 }
 
+/*
+ * A thread that interrupts another one moves the state of its target from ARMED to INTERRUPTING and
+ * sends the signal; the handler moves it back.  A signal that comes in another state is too late.
+ * Before it looks at the state, the thread says in is_sending that it is about to send, for
+ * fault_disarm, which waits: the signal must go to a thread that exists.
+ */
 enum { IDLE, ARMED, INTERRUPTING };
 
 void fault_arm(struct fault_catch *target)
@@ -179,10 +187,9 @@ void fault_arm(struct fault_catch *target)
 
 void fault_disarm(struct fault_catch *target)
 {
-	int state = ARMED;
-	// The thread must exist until fault_interrupt has sent its signal.
-	while (!atomic_compare_exchange_weak(&target->state, &state, IDLE) && state != IDLE) {
-		state = ARMED;
+	atomic_store(&target->state, IDLE);
+	while (unlikely(atomic_load(&target->is_sending))) {
+		sched_yield();
 	}
 	armed = NULL;
 }
@@ -191,31 +198,33 @@ void fault_disarm(struct fault_catch *target)
 
 static struct sigaction before_interrupt;
 
-static void fault_leave(struct fault_catch *target)
+static _Noreturn void fault_leave(struct fault_catch *target, const sigset_t *mask)
 {
 	armed = NULL;
-	atomic_store(&target->state, IDLE);
 	target->signal = FAULT_INTERRUPT;
 	target->has_address = false;
+	if (mask) {
+		// From here on another interrupt may come: it finds that nothing is armed.
+		pthread_sigmask(SIG_SETMASK, mask, NULL);
+	}
 	siglongjmp(target->env, 1);
 }
 
+/* Interrupts that come while a thread leaves must not leave, too: they would nest until the
+ * alternate stack is full.  So only one of them gets to change the state, and the signal stays
+ * blocked until nothing is armed. */
 static void fault_on_interrupt(int number, siginfo_t *info, void *context)
 {
 	struct fault_catch *target = armed;
-	bool ours = target && atomic_load(&target->state) == INTERRUPTING
-		&& info->si_code == SI_TKILL && info->si_pid == getpid();
-	if (ours && held == 0) {
-		pthread_sigmask(SIG_SETMASK, &((ucontext_t *)context)->uc_sigmask, NULL);
-		fault_leave(target);
-	}
 	const struct sigaction *old = &before_interrupt;
-	if (ours) {
+	int state = INTERRUPTING;
+	if (target && info->si_code == SI_TKILL && info->si_pid == getpid()
+	    && atomic_compare_exchange_strong(&target->state, &state, ARMED)) {
+		if (held == 0) {
+			fault_leave(target, &((ucontext_t *)context)->uc_sigmask);
+		}
 		target->is_late = true;
-		atomic_store(&target->state, ARMED);
-		return;
-	}
-	if (old->sa_flags & SA_SIGINFO) {
+	} else if (old->sa_flags & SA_SIGINFO) {
 		old->sa_sigaction(number, info, context);
 	} else if (old->sa_handler != SIG_DFL && old->sa_handler != SIG_IGN) {
 		old->sa_handler(number);
@@ -225,7 +234,8 @@ static void fault_on_interrupt(int number, siginfo_t *info, void *context)
 static bool fault_catches_interrupts(void)
 {
 	struct sigaction now;
-	struct sigaction ours = {.sa_flags = SA_SIGINFO | SA_ONSTACK};
+	// Where a late signal comes, no system call of the program may fail.
+	struct sigaction ours = {.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
 	ours.sa_sigaction = fault_on_interrupt;
 	sigemptyset(&ours.sa_mask);
 	if (sigaction(FAULT_INTERRUPT, NULL, &now) != 0) {
@@ -243,16 +253,17 @@ void fault_interrupt(struct fault_catch *target)
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	int state = ARMED;
 	pthread_mutex_lock(&lock);
-	if (fault_catches_interrupts()
-	    && atomic_compare_exchange_strong(&target->state, &state, INTERRUPTING)) {
-		pthread_kill(target->thread, FAULT_INTERRUPT);
-		// Only when the signal has come, for the handler looks at the state.
-		for (int i = 0; i < 1000 && atomic_load(&target->state) == INTERRUPTING; i++) {
-			sched_yield();
-		}
-		state = INTERRUPTING;
-		atomic_compare_exchange_strong(&target->state, &state, ARMED);
+	atomic_store(&target->is_sending, true);
+	const bool is_sent = fault_catches_interrupts()
+		&& atomic_compare_exchange_strong(&target->state, &state, INTERRUPTING)
+		&& pthread_kill(target->thread, FAULT_INTERRUPT) == 0;
+	atomic_store(&target->is_sending, false);
+	// Give it time to come: a signal that comes after this is too late.
+	for (int i = 0; is_sent && i < 1000 && atomic_load(&target->state) == INTERRUPTING; i++) {
+		sched_yield();
 	}
+	state = INTERRUPTING;
+	atomic_compare_exchange_strong(&target->state, &state, ARMED);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -266,7 +277,7 @@ void fault_release(void)
 	struct fault_catch *target = armed;
 	held--;
 	if (held == 0 && target && target->is_late) {
-		fault_leave(target);
+		fault_leave(target, NULL);
 	}
 }
 

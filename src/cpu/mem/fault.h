@@ -27,7 +27,8 @@
 
 struct fault_catch {
 	sigjmp_buf env;
-	atomic_int state;  /* not armed, armed, being interrupted */
+	atomic_int state;  /* see fault.c */
+	atomic_bool is_sending; /* fault_interrupt is about to send a signal; false at first */
 	pthread_t thread;
 	volatile sig_atomic_t is_late; /* interrupted while it held */
 	int signal;        /* a fault's, or FAULT_INTERRUPT */
