@@ -113,8 +113,10 @@ static void launch_work_on(void *arg, unsigned index);
 static void launch_get_help(struct launch_job *job, const struct worker *w)
 {
 	if (w == job->launcher->workers && !job->has_helpers && job->want > 1) {
+		fault_hold(); // it takes locks, may start threads, and what it says must be kept
 		job->has_helpers = pool_post(job->launcher->pool, launch_work_on, job,
 			job->want - 1, UINT64_MAX);
+		fault_release();
 	}
 }
 
@@ -177,20 +179,21 @@ static bool launch_set_up_frame(struct launch_job *job, struct block_frame *fram
 	return true;
 }
 
-/* Better code is there.  Without memory for its frames the worker goes on with what it has.  Wider
- * warps are fewer, so this does not call malloc, which launch_cancel could leave half done. */
+/* Better code is there.  Without memory for its frames the worker goes on with what it has. */
 static void launch_switch_code(struct launch_job *job, struct worker *w,
 	const struct jit_kernel *kernel)
 {
 	struct block_frame_layout layout = {.width = 0};
 	const uint32_t sm = (uint32_t)(w - job->launcher->workers);
 	w->kernel = kernel;
+	fault_hold();
 	if (!launch_plan_layout(&layout, job, kernel)
 	    || !launch_set_up_frame(job, &w->own, &layout, kernel, sm)) {
 		bool ok = launch_set_up_frame(job, &w->own, &job->layout, job->kernel, sm);
 		assert(ok); // frames only grow
 		(void)ok;
 	}
+	fault_release();
 }
 
 /* On to what follows so many blocks of a row. */

@@ -217,6 +217,25 @@ void launch_fail_fault(struct launch_job *job, const struct worker *w)
 	}
 }
 
+static void launch_describe_end(struct launch_failure *out, const struct block *block,
+	enum block_end end, bool has_reason)
+{
+	const struct slot *slot = block->current;
+	const struct rt_fail *fail = slot->warp.fail;
+	if (end == BLOCK_DEADLOCKED) {
+		snprintf(out->what, sizeof(out->what), "deadlock: waits at %s for threads that "
+			"never arrive (PTX line %u)", block_waits_at(block), slot->warp.line);
+	} else if (has_reason && fail->lanes != 0) {
+		snprintf(out->what, sizeof(out->what), "%s", fail->text);
+		out->has_address = fail->address != 0;
+		out->address = fail->address;
+		out->line = slot->warp.line;
+	} else {
+		snprintf(out->what, sizeof(out->what), "%s (PTX line %u)", has_reason ? fail->text
+			: end == BLOCK_TRAPPED ? "trap" : "barrier above 15", slot->warp.line);
+	}
+}
+
 void launch_fail_block(struct launch_job *job, const struct block *block, enum block_end end)
 {
 	if (end == BLOCK_STOPPED) {
@@ -226,23 +245,11 @@ void launch_fail_block(struct launch_job *job, const struct block *block, enum b
 	const struct rt_fail *fail = slot->warp.fail;
 	bool has_reason = end == BLOCK_TRAPPED && fail->code != CUDA_SUCCESS;
 	CUresult code = has_reason ? (CUresult)fail->code : CUDA_ERROR_LAUNCH_FAILED;
-	char *text = job->out->what;
-	const size_t size = sizeof(job->out->what);
 	uint32_t lanes = has_reason && fail->lanes != 0 ? fail->lanes
 		: end == BLOCK_TRAPPED && slot->resume == RT_SWEEP ? slot->warp.lanes : 0;
-	if (!launch_claim_failure(job, code, slot, lanes)) {
-		return;
+	fault_hold(); // launch_cancel must not leave the reason half written
+	if (launch_claim_failure(job, code, slot, lanes)) {
+		launch_describe_end(job->out, block, end, has_reason);
 	}
-	if (end == BLOCK_DEADLOCKED) {
-		snprintf(text, size, "deadlock: waits at %s for threads that never arrive (PTX "
-			"line %u)", block_waits_at(block), slot->warp.line);
-	} else if (has_reason && fail->lanes != 0) {
-		snprintf(text, size, "%s", fail->text);
-		job->out->has_address = fail->address != 0;
-		job->out->address = fail->address;
-		job->out->line = slot->warp.line;
-	} else {
-		snprintf(text, size, "%s (PTX line %u)", has_reason ? fail->text
-			: end == BLOCK_TRAPPED ? "trap" : "barrier above 15", slot->warp.line);
-	}
+	fault_release();
 }
