@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Products and inverses of matrices, as the lesson on scikit-cuda does them: dot of 10 x 10, dot
- * and inv of a large matrix, and what happens if a matrix has no inverse.
+ * Products and inverses of matrices, after a Spanish lesson on scikit-cuda, the Python library: dot
+ * of 10 x 10, dot and inv of a large matrix, and what happens if a matrix has no inverse.
  *
- * The times go to stderr as the lesson prints them, "Tiempo en paralelo" for the device and "Tiempo
- * secuencial" for the host.  The lesson's own figures are not to be compared: it reads the clock
+ * The times go to stderr in the words of that lesson, "Tiempo en paralelo" for the device and
+ * "Tiempo secuencial" for the host.  Its own figures cannot be compared: the lesson reads the clock
  * when dot returns, which is before the GPU is done, and starts it after inv has returned.  Its
- * matrices are random, and it prints none of their products.
+ * matrices are random, and it does not print their products.
  *
  * usage: 13_linalg [N]    the size of the large matrix; 5000 in the lesson.  Up to 1024 the host
- *                         computes it, too, which the lesson leaves to numpy.
+ *                         computes the product, too, for which the lesson uses numpy.
  */
 #include "seconds.h"
 #include <kudzu/kudzu.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Integrals of samples, as a notebook computes them with scikit-cuda: sin(x^2 + cos x) along a
+ * Integrals of samples, as a Spanish notebook computes them with scikit-cuda: sin(x^2 + cos x) along a
  * line, sin(x^2 + cos y) over a square, and Simpson's rule for the powers of its documentation.
  *
- * The notebook prints times alone, which go to stderr in its words: "Tiempo en paralelo" is the
+ * The notebook prints only times, which go to stderr in its words: "Tiempo en paralelo" is the
  * first call, which compiles what is not in the cache, and "Tiempo secuencial" the sum on the host,
  * scipy's trapz.  The integrals are printed with the digits of float32, beside those of float64
  * sums of the same samples; they may differ by one in the last digit, as sin and cos do.

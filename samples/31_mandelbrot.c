@@ -75,7 +75,7 @@ static struct view view_of(int frame, int width)
 	return v;
 }
 
-/* Start a frame and its copy; both run behind the program. */
+/* Start a frame and its copy; both run while the program goes on. */
 static void start(struct slot *slot, kz_kernel *draw, struct view v, int width, int height)
 {
 	CHECK(kz_launch_2d(draw, width, height, KZ_WITH(kz_launch_options, .stream = slot->stream),

@@ -11,7 +11,7 @@ static kz_error err = KZ_ERROR_INIT;
 		fprintf(stderr, "%s:%d: this call failed:\n", __FILE__, __LINE__); \
 		kz_error_print(&err, stderr); exit(1); } } while (0)
 
-/* The Makefile makes it of kernel.cu. */
+/* The Makefile makes kernel.inc from kernel.cu. */
 static const char source[] =
 #include "kernel.inc"
 	;
