@@ -246,7 +246,7 @@ typedef enum kz_limit {
 	KZ_LIMIT_MAX_L2_FETCH_GRANULARITY = 5, /**< bytes, 0 to 128: a hint */
 	KZ_LIMIT_PERSISTING_L2_CACHE_SIZE = 6, /**< bytes of the L2 cache for persisting accesses */
 	KZ_LIMIT_LAUNCH_MS = 1000      /**< Kudzu's own: milliseconds that a kernel may run, and a
-	                                    loop of a graph with all its rounds; 0: for ever.  The
+	                                    loop of a graph with all its rounds; 0: forever.  The
 	                                    first value is that of KUDZU_CPU_TIMEOUT.  A launch may
 	                                    have a lower limit, `timeout_ms` of its options, which
 	                                    says what happens then.  A GPU does not have it */

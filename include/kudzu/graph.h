@@ -160,7 +160,7 @@ KZ_API KZ_NODISCARD kz_status kz_graph_print(kz_graph *graph, FILE *to, kz_error
  *
  * Nodes that a kz_graph_add function made have names, and so have captured kernels, where the
  * driver is of CUDA 12.3 or newer.  A kernel's name is as in its source, others are "copy",
- * "fill" and so on. The second node of a name has "#2" behind it, the third "#3".
+ * "fill" and so on. The second node of a name has "#2" after it, the third "#3".
  *
  * @return the node, which belongs to the graph; NULL if there is none.
  */

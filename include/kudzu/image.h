@@ -134,7 +134,7 @@ KZ_API void kz_image_release(kz_image *image);
  */
 KZ_API KZ_NODISCARD kz_status kz_image_save(const kz_image *image, const char *path, kz_error *err);
 
-/** Return the bytes of an image and their number; PTX has a zero behind them.  Borrowed. */
+/** Return the bytes of an image and their number; PTX has a zero after them.  Borrowed. */
 KZ_API const void *kz_image_data(const kz_image *image, int64_t *size);
 
 /** Return the number of bytes. */

@@ -341,7 +341,7 @@ typedef struct kz_launch_options {
 	                           clusters of one block */
 	int32_t reserved_int;
 	int64_t timeout_ms;   /**< milliseconds that the kernel may run; 0: as KZ_LIMIT_LAUNCH_MS of
-	                           the device says, by default for ever.  One that runs longer is
+	                           the device says, by default forever.  One that runs longer is
 	                           ended: the next call that waits returns KZ_TIMEOUT, whose log
 	                           names the kernel and the limit.  As after any kernel that fails,
 	                           the device works again once all handles on it are closed.  On a

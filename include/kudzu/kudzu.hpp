@@ -280,14 +280,14 @@ kz_arg_list<sizeof...(T)> args(const T &...values)
 	return kz_args_capture(arg(values)...);
 }
 
-/** Launch a kernel: kz_launch with the arguments behind the options. */
+/** Launch a kernel: kz_launch with the arguments after the options. */
 template <class O, class... T> KZ_PP_HERE
 void launch(kz_kernel *kernel, kz_dim3 grid, kz_dim3 block, const O &options, const T &...values)
 {
 	call(kz_launch, kernel, grid, block, options, args(values...));
 }
 
-/** Launch a kernel over elements: kz_launch_1d with the arguments behind the options. */
+/** Launch a kernel over elements: kz_launch_1d with the arguments after the options. */
 template <class O, class... T> KZ_PP_HERE
 void launch_1d(kz_kernel *kernel, int64_t count, const O &options, const T &...values)
 {

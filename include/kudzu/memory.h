@@ -22,7 +22,7 @@
  *
  * A growable buffer (kz_buffer_create_growable) grows and shrinks in place: its addresses are
  * reserved, and get memory when they need it.  Nothing is copied: what is in the memory stays, and
- * its address is the same for ever.  So views, prepared launches, graphs and kernels that run go on
+ * its address is the same forever.  So views, prepared launches, graphs and kernels that run go on
  * with the part that they know.  The capacity costs addresses, which are plentiful, and no memory.
  * The memory comes from the driver's virtual memory management.  The buffer grows by pieces of at
  * least 2 MiB and at most an eighth of its size, which may reserve an eighth more than you ask for.

@@ -47,7 +47,7 @@ typedef enum kz_output_kind {
  * Threads: one of the device's, one call at a time, while the kernel waits.  It must not call the
  * library: what needs the device is KZ_PERMISSION there.
  *
- * @param text `size` bytes and no NUL behind them; lives as long as the call.
+ * @param text `size` bytes and no NUL after them; lives as long as the call.
  */
 typedef void kz_output_fn(void *user, kz_output_kind kind, const char *text, int64_t size);
 

@@ -22,7 +22,7 @@
  * that.  A segment has blocks of one of the two sorts.
  *
  * Reuse follows the order of streams and does not wait.  The stream that used a block last gets it
- * at once.  Another stream gets it when that stream is done, or behind its work.  The pool waits
+ * at once.  Another stream gets it when that stream is done, or after its work.  The pool waits
  * for the device only when memory has run out; it then returns what is unused to the driver and
  * tries once more.  A graph (graph.h) keeps the memory that it uses.
  *

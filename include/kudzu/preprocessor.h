@@ -28,7 +28,7 @@
 
 /*
  * 1 for no argument, else 0.  One empty argument is told from a real one by what happens when a
- * function-like macro name is put before it and parentheses behind it: only for nothing at all does
+ * function-like macro name is put before it and parentheses after it: only for nothing at all does
  * a comma appear in exactly the last of the four trials.
  */
 #define KZ_PP_COMMA(...) ,

@@ -300,7 +300,7 @@ KZ_API void kz_mt19937_shuffle(void *items, kz_mt19937 *rng, int64_t count, int6
  * Write 0 to count - 1 in random order, as RandomState.permutation(count).
  *
  * scikit-learn's train_test_split takes the test rows from its beginning and the training rows from
- * behind them.
+ * after them.
  */
 KZ_API void kz_mt19937_permutation(int64_t *out, kz_mt19937 *rng, int64_t count);
 

@@ -24,7 +24,7 @@ extern "C" {
 /** How to search.  Initialize with KZ_SEARCH_OPTIONS_INIT. */
 typedef struct kz_search_options {
 	size_t size;        /**< sizeof(kz_search_options) */
-	int32_t right;      /**< kz_searchsorted: nonzero for places behind equal elements, numpy's
+	int32_t right;      /**< kz_searchsorted: nonzero for places after equal elements, numpy's
 	                         side='right'.  kz_digitize: nonzero for bins that have their upper
 	                         edge, numpy's right=True */
 	kz_array *sorter;   /**< kz_searchsorted: integers that put the elements in order; NULL if

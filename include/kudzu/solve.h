@@ -196,7 +196,7 @@ typedef struct kz_rsvd_options {
  * u diag(s) vh; scikit-cuda's rlinalg.rsvd.
  *
  * The method is that of Halko, Martinsson and Tropp ("Finding Structure with Randomness", 2011).
- * The error is small if the values behind the rank are: with oversampling p and q iterations its
+ * The error is small if the values after the rank are: with oversampling p and q iterations its
  * mean is at most the next value times (1 + 4 sqrt(2 min(m, n) / (rank - 1)))^(1 / (2 q + 1)), for
  * p = rank.  One seed gives one result on a device.  With rank + p = min(m, n) it is kz_svd's but
  * for rounding.

@@ -126,7 +126,7 @@ KZ_INLINE kz_slice kz_slice_self(kz_slice slice)
 /**
  * Take part of an array, as a[...] does in Python.
  *
- * @param at KZ_AT(...).  Axes behind the last one that it names stay whole.
+ * @param at KZ_AT(...).  Axes after the last one that it names stay whole.
  * @return KZ_OK; KZ_RANGE for an index beyond its axis (the bounds of ranges are clipped instead);
  *         KZ_INVALID for a step of 0, more entries than axes, or a second ellipsis.
  */
