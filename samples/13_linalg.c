@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Products and inverses of matrices, after a Spanish lesson on scikit-cuda, the Python library: dot
+ * Products and inverses of matrices, as the notebook "CUDA y PyCUDA" does them with scikit-cuda: dot
  * of 10 x 10, dot and inv of a large matrix, and what happens if a matrix has no inverse.
  *
- * The times go to stderr in the words of that lesson, "Tiempo en paralelo" for the device and
- * "Tiempo secuencial" for the host.  Its own figures cannot be compared: the lesson reads the clock
- * when dot returns, which is before the GPU is done, and starts it after inv has returned.  Its
- * matrices are random, and it does not print their products.
+ * The times go to stderr in the notebook's words, "Tiempo en paralelo" for the device and "Tiempo
+ * secuencial" for the host.  Its own figures cannot be compared: the notebook reads the clock when
+ * dot returns, which is before the GPU is done, and starts it after inv has returned.  Its matrices
+ * are random, and it does not print their products.
  *
- * usage: 13_linalg [N]    the size of the large matrix; 5000 in the lesson.  Up to 1024 the host
- *                         computes the product, too, for which the lesson uses numpy.
+ * usage: 13_linalg [N]    the size of the large matrix; 5000 in the notebook.  Up to 1024 the host
+ *                         computes both, too, for which the notebook uses numpy.
  */
 #include "seconds.h"
 #include <kudzu/kudzu.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Integrals of samples, as a Spanish notebook computes them with scikit-cuda: sin(x^2 + cos x) along a
- * line, sin(x^2 + cos y) over a square, and Simpson's rule for the powers of its documentation.
+ * Integrals of samples, as the notebook "CUDA y PyCUDA" computes them with scikit-cuda:
+ * sin(x^2 + cos x) along a line, sin(x^2 + cos y) over a square, and Simpson's rule for the powers
+ * of scikit-cuda's documentation.
  *
  * The notebook prints only times, which go to stderr in its words: "Tiempo en paralelo" is the
  * first call, which compiles what is not in the cache, and "Tiempo secuencial" the sum on the host,
