@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Products and inverses of matrices, as the notebook "CUDA y PyCUDA" does them with scikit-cuda: dot
- * of 10 x 10, dot and inv of a large matrix, and what happens if a matrix has no inverse.
+ * Products and inverses of matrices, as the notebook "CUDA y PyCUDA" does them with scikit-cuda:
+ * dot of 10 x 10, dot and inv of a large matrix, and what happens if a matrix has no inverse.
  *
  * The times go to stderr in the notebook's words, "Tiempo en paralelo" for the device and "Tiempo
  * secuencial" for the host.  Its own figures cannot be compared: the notebook reads the clock when

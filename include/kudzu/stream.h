@@ -21,8 +21,8 @@
  * does not wait for the others, nor they for it, as CUDA's legacy default stream would.
  *
  * The same holds on the CPU device: streams are queues, and threads of the driver do their work
- * beside the program.  If nothing is queued and the work is short, a call may do it before it
- * returns.
+ * while the program goes on.  If nothing is queued and the work is short, a call may do it before
+ * it returns.
  */
 #include <kudzu/device.h>
 
