@@ -402,26 +402,22 @@ static bool job_unlearn_extra(const struct job *job)
 }
 
 /* Whether precompiled headers may be at fault: the folder is gone, an option is not known, or the
- * compile ended early, as it does when the disk is full or there is no memory for the heap.  Then
- * do without them. */
+ * compile ended early, as it does when the disk is full or there is no memory for the heap, but
+ * also at #error.  Then do without them. */
 static bool job_drop_pch(struct job *job)
 {
 	const char *log = job->pch && job->code != 0 && job->log ? job->log : "";
 	bool is_option = job->code == JOB_INVALID_OPTION;
 	bool at_fault = is_option && strstr(log, "--pch");
 	at_fault |= !is_option && (strstr(log, "PCH directory") || strstr(log, "atastrophic"));
-	if (at_fault) {
-		job->pch = NULL;
-		if (job->request->pch_failed) {
-			*job->request->pch_failed = true;
-		}
-	}
+	job->pch = at_fault ? NULL : job->pch;
 	return at_fault;
 }
 
 kz_status job_run(struct job *job, kz_error *err)
 {
 	kz_status st;
+	bool has_pch = job->pch;
 	do {
 		struct options options = {0};
 		struct headers headers = {0};
@@ -441,6 +437,9 @@ kz_status job_run(struct job *job, kz_error *err)
 		headers_free(&headers);
 		job_options_free(&options);
 	} while (!st && (job_unlearn_extra(job) || job_drop_pch(job)));
+	if (has_pch && !job->pch && !st && job->code == 0 && job->request->pch_failed) {
+		*job->request->pch_failed = true; /* it was not the source */
+	}
 	return st || !job->no_memory ? st : error_no_memory(err);
 }
 

@@ -538,6 +538,41 @@ START_TEST(a_full_disk_fails_no_compile)
 }
 END_TEST
 
+static int compiles_with_pch;
+
+static nvrtcResult count_compile(nvrtcProgram program, int count, const char *const *options)
+{
+	for (int i = 0; i < count; i++) {
+		compiles_with_pch += strcmp(options[i], "--pch") == 0;
+	}
+	return compile_really(program, count, options);
+}
+
+/* NVRTC calls #error catastrophic, too. */
+START_TEST(an_error_of_the_source_is_not_one_of_precompiled_headers)
+{
+	struct rtc_request request = request_of_many(MANY_SOURCE);
+	struct rtc_image image;
+	if (!nvrtc_precompiles()) {
+		return;
+	}
+	for (int i = 0; i < 2; i++) {
+		compiles_without_warnings(&request, "4016");
+	}
+	struct nvrtc *nvrtc = (struct nvrtc *)nvrtc_loaded();
+	compile_really = nvrtc->CompileProgram;
+	nvrtc->CompileProgram = count_compile;
+	request.source = MANY_SOURCE "#error no\n";
+	ck_assert_int_eq(compile_with_pch(&image, &request), KZ_COMPILE);
+	ck_assert_ptr_nonnull(strstr(err.log, "#error"));
+	kz_error_clear(&err);
+	ck_assert_int_eq(compiles_with_pch, 1);
+	request.source = MANY_SOURCE;
+	compiles_without_warnings(&request, "4016");
+	ck_assert_int_eq(compiles_with_pch, 2);
+}
+END_TEST
+
 SUITE(pch)
 {
 	Suite *suite = suite_create("pch");
@@ -563,5 +598,6 @@ SUITE(pch)
 	tcase_add_test(tc, threads_compile_with_the_same_headers_at_once);
 	tcase_add_loop_test(tc, headers_are_not_precompiled_where_it_does_harm, 0, 5);
 	tcase_add_loop_test(tc, a_full_disk_fails_no_compile, 0, countof(endings));
+	tcase_add_test(tc, an_error_of_the_source_is_not_one_of_precompiled_headers);
 	return suite;
 }
