@@ -15,6 +15,9 @@
  *	2096672 bytes past the end of the 400-byte allocation at 0x7f0000000000, an array of
  *	100 float32
  *
+ * or "the buffer of argument 2", which the library has made for the host memory of KZ_IN, KZ_OUT or
+ * KZ_INOUT.
+ *
  * What the driver says of other allocations stays, such as a module's variables.
  */
 #include "base/common.h"
@@ -62,6 +65,7 @@ struct miss {
 	bool is_before;      /* the address is before the nearest piece, not behind it */
 	uint64_t distance;   /* to that, LIVE_FAR or more: there is none */
 	kz_live_memory nearest;
+	int32_t argument;    /* for whose host memory that is; or 0 */
 };
 
 /* Find the piece of a pool's memory that is nearest. */
@@ -83,6 +87,7 @@ static void live_look(struct miss *miss, struct mempool *pool)
 				miss->distance = distance;
 				miss->is_before = is_before;
 				miss->nearest = live_entry(pool, block);
+				miss->argument = memory->argument;
 			}
 		}
 	}
@@ -123,12 +128,17 @@ void live_name_missed(struct kz_device *dev, kz_error *err)
 	if (miss.distance >= LIVE_FAR || (miss.allocation != 0 && !miss.is_ours)) {
 		return;
 	}
+	if (miss.argument > 0) {
+		snprintf(name, sizeof(name), "the buffer of argument %d", (int)miss.argument);
+	} else {
+		live_describe(name, sizeof(name), &miss.nearest);
+	}
 	struct str text = STR_INIT;
 	str_addn(&text, err->log, (size_t)(where - err->log));
 	str_addf(&text, "%" PRIu64 " bytes %s the %" PRId64 "-byte allocation at 0x%" PRIx64
 		", %s%s",
 		miss.distance, miss.is_before ? "before" : "past the end of", miss.nearest.size,
-		miss.nearest.address, live_describe(name, sizeof(name), &miss.nearest), end);
+		miss.nearest.address, name, end);
 	if (text.failed) {
 		str_free(&text);
 	} else {

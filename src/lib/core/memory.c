@@ -428,6 +428,7 @@ static always_inline struct kz_buffer *memory_reuse_buffer(struct kz_device *dev
 	memory->whole.tag = OBJECT_BUFFER;
 	memory->size = memory->whole.size = size;
 	memory->dtype = wish ? wish->dtype : 0;
+	memory->argument = 0;
 	memory->count = wish ? wish->count : 0;
 	if (unlikely(trace_is_on())) {
 		memory_trace(memory, "allocate");

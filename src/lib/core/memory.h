@@ -47,6 +47,7 @@ struct memory {
 	void (*on_release)(void *user); /* for memory that is not ours; may be NULL */
 	void *user;
 	kz_dtype dtype;             /* of the array that it is for; 0: a buffer */
+	int32_t argument;           /* of a launch, whose host memory it stands for, from 1; or 0 */
 	int64_t count;              /* its elements */
 	struct kz_graph *graph;     /* whose node allocates it: only nodes of that graph use it */
 	atomic_int captures;        /* that go on and use it */

@@ -293,6 +293,7 @@ static kz_status kernel_stage_in(const struct launch *launch, size_t i, struct k
 	const kz_arg *arg = &launch->args[i];
 	kz_status st = kz_buffer_create(out, launch->dev, arg->size, err);
 	if (!st) {
+		(*out)->memory->argument = (int32_t)i + 1;
 		launch->slots[i] = kz_buffer_address(*out);
 		if (kernel_goes_in(arg)) {
 			st = kz_copy_htod_async(*out, 0, arg->value.p, arg->size, launch->stream,
@@ -349,7 +350,7 @@ static kz_status kernel_launch_with_host(const struct launch *launch, kz_error *
 	}
 	st = kernel_launch_staged(launch, buffers, err);
 	/* Also after a failure: copies in flight still use the caller's memory. */
-	kz_status waited = kz_stream_synchronize(launch->stream, err);
+	kz_status waited = kz_stream_synchronize(launch->stream, st ? NULL : err);
 	for (size_t i = 0; i < launch->count; i++) {
 		kz_buffer_release(buffers[i]);
 	}

@@ -193,6 +193,25 @@ START_TEST(the_message_names_the_kernel_and_the_hint_how_to_get_the_line)
 }
 END_TEST
 
+START_TEST(a_launch_with_host_memory_fails_once_and_its_argument_is_named)
+{
+	if (live_open(_i)) {
+		kz_kernel *kernel;
+		float in[2] = {1, 2}, out[1];
+		char text[4096];
+		ok(kz_module_kernel(&kernel, mod, "peek", &err));
+		ck_assert_int_eq(kz_launch(kernel, kz_dim(1, 1, 1), kz_dim(1, 1, 1), NULL, &err,
+			KZ_ARGS(KZ_OUT(out, sizeof(out)), KZ_IN(in, sizeof(in)), 5 << 20)),
+			KZ_FAULT);
+		says("bytes past the end of the 8-byte allocation at 0x");
+		says(", the buffer of argument 2; block (0,0,0)");
+		kz_error_format(&err, text, sizeof(text));
+		ck_assert_msg(!strstr(text, "later failure"), "%s", text);
+		live_close();
+	}
+}
+END_TEST
+
 START_TEST(later_calls_repeat_it)
 {
 	if (live_open(_i)) {
@@ -218,6 +237,7 @@ SUITE(live)
 		count * (int)countof(beyond));
 	tcase_add_tests(tc, count, a_large_buffer_is_named_as_one, a_released_array_is_not_named,
 		what_is_near_no_array_is_not_said_to_be, a_variable_of_a_module_is_no_array,
+		a_launch_with_host_memory_fails_once_and_its_argument_is_named,
 		later_calls_repeat_it,
 		the_message_names_the_kernel_and_the_hint_how_to_get_the_line);
 	return s;
