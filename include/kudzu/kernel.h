@@ -116,7 +116,7 @@ typedef struct kz_args {
 /** Make an argument without a value.  KZ_ARG picks one of the functions below by type. */
 KZ_INLINE kz_arg kz_arg_make(kz_arg_kind kind, int32_t width)
 {
-	kz_arg arg = {kind, width, {0}, {0}};
+	kz_arg arg = {(int32_t)kind, width, {0}, {0}};
 	return arg;
 }
 

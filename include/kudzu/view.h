@@ -61,7 +61,7 @@ typedef struct kz_slices {
 /** Make a slice of any kind. */
 KZ_INLINE kz_slice kz_slice_make(kz_slice_kind kind, int64_t start, int64_t stop, int64_t step)
 {
-	kz_slice slice = {kind, 0, start, stop, step};
+	kz_slice slice = {(int32_t)kind, 0, start, stop, step};
 	return slice;
 }
 
