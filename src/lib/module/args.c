@@ -238,8 +238,9 @@ static kz_status args_convert_array(uint64_t *slot, const struct kz_kernel *kern
 		error_set(err, KZ_ARGUMENT, "argument %zu of '%s': expected %s, got an array of %s",
 			index + 1, kernel->info->name, param->type, kz_dtype_name(array->dtype));
 		if (mine) {
-			error_add_hint(err,
-				"pass kz_array_buffer(array) to reinterpret its memory");
+			error_add_hint(err, "convert it by kz_array_astype, or use the kernel's "
+				"instance for its dtype; kz_array_buffer(array) passes its bytes "
+				"as they are");
 		}
 		return KZ_ARGUMENT;
 	}
@@ -273,7 +274,8 @@ static kz_status args_refuse_object(const struct kz_kernel *kernel, size_t index
 		object_describe(found, sizeof(found), object));
 }
 
-static kz_status args_convert_pointer(uint64_t *slot, const struct kz_kernel *kernel, size_t index,
+/* Something else than a pointer to device memory, for a pointer or a reference. */
+static kz_status args_refuse_pointer(const struct kz_kernel *kernel, size_t index,
 	const kz_arg *arg, kz_error *err)
 {
 	static const char host_hint[] = "a kernel cannot read host memory: pass a kz_array itself, "
@@ -281,13 +283,40 @@ static kz_status args_convert_pointer(uint64_t *slot, const struct kz_kernel *ke
 		"KZ_DEVPTR(pointer)";
 	static const char integer_hint[] = "pass the kz_array or kz_buffer itself, or an address "
 		"from elsewhere as KZ_DEVPTR(x)";
-	const void *pointer = arg->value.p;
-	enum object_kind kind;
+	static const char value_hint[] = "pass a kz_array, or the address of the value with its "
+		"size as KZ_IN, KZ_OUT or KZ_INOUT(pointer, bytes)";
+	static const char reference_hint[] = "a reference is an address in device memory: let the "
+		"kernel take the value itself, without '&', or pass KZ_IN(pointer, bytes)";
+	const char *type = kernel->params[index].type;
+	const bool is_reference = type && type[0] && type[strlen(type) - 1] == '&';
+	const char *hint = NULL;
 	switch (arg->kind) {
+	case KZ_ARG_POINTER:
+		hint = host_hint;
+		break;
 	case KZ_ARG_BOOL:
 	case KZ_ARG_INT:
 	case KZ_ARG_UINT:
-		return args_refuse(kernel, index, arg, integer_hint, err);
+		hint = is_reference ? reference_hint : integer_hint;
+		break;
+	case KZ_ARG_F32:
+	case KZ_ARG_F64:
+	case KZ_ARG_COMPLEX:
+	case KZ_ARG_VALUE:
+		hint = is_reference ? reference_hint : value_hint;
+		break;
+	default:
+		break;
+	}
+	return args_refuse(kernel, index, arg, hint, err);
+}
+
+static kz_status args_convert_pointer(uint64_t *slot, const struct kz_kernel *kernel, size_t index,
+	const kz_arg *arg, kz_error *err)
+{
+	const void *pointer = arg->value.p;
+	enum object_kind kind;
+	switch (arg->kind) {
 	case KZ_ARG_ARRAY:
 	case KZ_ARG_STRIDED:
 	case KZ_ARG_BUFFER:
@@ -307,7 +336,7 @@ static kz_status args_convert_pointer(uint64_t *slot, const struct kz_kernel *ke
 		return args_check_home(kernel, index, kz_buffer_device(pointer), "buffer", err);
 	case KZ_ARG_POINTER:
 		*slot = 0;
-		return pointer ? args_refuse(kernel, index, arg, host_hint, err) : KZ_OK;
+		return pointer ? args_refuse_pointer(kernel, index, arg, err) : KZ_OK;
 	case KZ_ARG_DEVICE_ADDRESS:
 		*slot = arg->value.u;
 		return KZ_OK;
@@ -316,7 +345,7 @@ static kz_status args_convert_pointer(uint64_t *slot, const struct kz_kernel *ke
 	case KZ_ARG_INOUT:
 		return args_convert_host(slot, kernel, index, arg, err);
 	default:
-		return args_refuse(kernel, index, arg, NULL, err);
+		return args_refuse_pointer(kernel, index, arg, err);
 	}
 }
 
@@ -346,11 +375,13 @@ static kz_status args_convert_texture(uint64_t *slot, const struct kz_kernel *ke
 static kz_status args_convert_value(void **place, const struct kz_kernel *kernel, size_t index,
 	const kz_arg *arg, kz_error *err)
 {
-	if (arg->kind != KZ_ARG_VALUE || !arg->value.p
-	    || arg->size != kernel->params[index].size) {
-		return args_refuse(kernel, index, arg,
-			arg->kind == KZ_ARG_VALUE ? NULL : "pass its bytes as KZ_VALUE(lvalue)",
-			err);
+	const struct param *param = &kernel->params[index];
+	if (arg->kind != KZ_ARG_VALUE || !arg->value.p || arg->size != param->size) {
+		const char *hint = arg->kind != KZ_ARG_VALUE ? "pass its bytes as KZ_VALUE(lvalue)"
+			: param->kind == PARAM_STRUCT && arg->value.p
+			? "the two structs differ: kz_layout_check compares them field by field"
+			: NULL;
+		return args_refuse(kernel, index, arg, hint, err);
 	}
 	*place = (void *)arg->value.p;
 	return KZ_OK;

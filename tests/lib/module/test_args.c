@@ -64,6 +64,7 @@ static const struct rtc_param p_f32 = {PARAM_FLOAT, 4, -1, (char *)"float"};
 static const struct rtc_param p_f64 = {PARAM_FLOAT, 8, -1, (char *)"double"};
 static const struct rtc_param p_floats = {PARAM_POINTER, 8, -1, (char *)"const float *"};
 static const struct rtc_param p_doubles = {PARAM_POINTER, 8, -1, (char *)"double *"};
+static const struct rtc_param p_reference = {PARAM_POINTER, 8, -1, (char *)"const point &"};
 static const struct rtc_param p_void = {PARAM_POINTER, 8, -1, (char *)"void *"};
 static const struct rtc_param p_point = {PARAM_STRUCT, 16, -1, (char *)"point"};
 static const struct rtc_param p_enum = {PARAM_ENUM, 1, -1, (char *)"E"};
@@ -181,6 +182,7 @@ START_TEST(a_value_that_does_not_match_is_refused_with_both_types)
 		{&p_floats, KZ_ARG(3), "expected const float *, got int (4 bytes)"},
 		{&p_floats, KZ_ARG(3.0f), "got float"},
 		{&p_floats, KZ_VALUE(point), "got a value of 16 bytes"},
+		{&p_reference, KZ_VALUE(point), "expected const point &, got a value of 16 bytes"},
 		{&p_floats, KZ_ARG((kz_array *)NULL), "the kz_array is NULL"},
 		{&p_floats, KZ_ARG((kz_buffer *)NULL), "the kz_buffer is NULL"},
 		{&p_floats, KZ_ARG(&far_array), "the array is on cpu, the kernel on cuda:0"},
@@ -247,6 +249,36 @@ START_TEST(a_refusal_says_what_to_do)
 	ck_assert_ptr_nonnull(strstr(err.hint, "the kz_array or kz_buffer itself"));
 	ck_assert_ptr_nonnull(strstr(err.hint, "KZ_DEVPTR(x)"));
 	kz_error_clear(&err);
+}
+END_TEST
+
+START_TEST(a_refusal_of_another_type_says_what_to_do)
+{
+	kz_error err = KZ_ERROR_INIT;
+	struct point point = a_point;
+	const struct {
+		const struct rtc_param *param;
+		kz_arg arg;
+		const char *hint;
+	} rows[] = {
+		{&p_doubles, KZ_ARG(&f32_array), "convert it by kz_array_astype"},
+		{&p_point, KZ_VALUE(host_floats[0]), "kz_layout_check"},
+		{&p_floats, KZ_VALUE(point), "KZ_INOUT(pointer, bytes)"},
+		{&p_floats, KZ_ARG(0.5f), "KZ_INOUT(pointer, bytes)"},
+		{&p_reference, KZ_VALUE(point), "the value itself, without '&'"},
+		{&p_reference, KZ_ARG(3), "the value itself, without '&'"},
+		{&p_reference, KZ_ARG(0.5), "the value itself, without '&'"},
+		{&p_reference, KZ_ARG(host_floats), "a kernel cannot read host memory"},
+	};
+	for (size_t i = 0; i < countof(rows); i++) {
+		uint64_t slot;
+		void *place;
+		ck_assert_int_eq(convert(&slot, &place, rows[i].param, rows[i].arg, &err),
+			KZ_ARGUMENT);
+		ck_assert_msg(err.hint && strstr(err.hint, rows[i].hint), "%s: %s", rows[i].hint,
+			err.hint ? err.hint : "no hint");
+		kz_error_clear(&err);
+	}
 }
 END_TEST
 
@@ -320,8 +352,9 @@ SUITE(args)
 	Suite *s = suite_create("args");
 	TCase *tc = suite_add_case(s, "convert");
 	tcase_add_loop_test(tc, a_value_that_fits_becomes_the_parameters_bytes, 0, 41);
-	tcase_add_loop_test(tc, a_value_that_does_not_match_is_refused_with_both_types, 0, 54);
-	tcase_add_tests(tc, 1, a_refusal_says_what_to_do, a_struct_is_read_where_it_lies,
+	tcase_add_loop_test(tc, a_value_that_does_not_match_is_refused_with_both_types, 0, 55);
+	tcase_add_tests(tc, 1, a_refusal_says_what_to_do,
+		a_refusal_of_another_type_says_what_to_do, a_struct_is_read_where_it_lies,
 		a_nan_keeps_its_bits, an_argument_of_no_known_kind_is_refused_everywhere);
 	tcase_add_loop_test(tc, an_array_may_lie_behind_pointers_of_its_own_kind_only, 0, 17);
 	return s;
