@@ -39,11 +39,14 @@ kz_status missing_kernel(const struct kz_image *image, const char *name, kz_erro
 	const struct rtc_image *rtc = &image->rtc;
 	struct str list = STR_INIT;
 	bool mine = error_is_clean(err);
+	const bool is_template = missing_is_template(image, name);
+	const bool is_instance = is_template && strchr(name, '<');
 	/* "doublify, halve (did you mean 'doublify'?)" */
 	for (size_t i = 0; i < rtc->kernel_count && list.len < LIST_MAX; i++) {
 		str_addf(&list, "%s%s", i ? ", " : "", rtc->kernels[i].name);
 	}
-	const char *nearest = rtc_image_nearest(rtc, name);
+	/* Another instance is not what was meant. */
+	const char *nearest = is_instance ? NULL : rtc_image_nearest(rtc, name);
 	if (nearest && rtc->kernel_count == 1) {
 		str_add(&list, " (did you mean it?)");
 	} else if (nearest) {
@@ -55,8 +58,11 @@ kz_status missing_kernel(const struct kz_image *image, const char *name, kz_erro
 		error_set(err, KZ_NOT_FOUND, "no kernel '%s'; this module has: %s", name,
 			list.data ? list.data : "?");
 	}
-	if (mine && missing_is_template(image, name)) {
-		error_add_hint(err, "it is a template: list the instance, \"f<float>\", in "
+	if (mine && is_template) {
+		error_add_hint(err, is_instance
+			? "it is an instance of a template: list its name in "
+			"kz_compile_options.instances"
+			: "it is a template: list an instance of it, as in \"f<float>\", in "
 			"kz_compile_options.instances");
 	}
 	str_free(&list);

@@ -261,6 +261,26 @@ DEVICE_TEST(a_template_without_that_instance_is_told_from_a_misspelt_name)
 	}
 }
 
+DEVICE_TEST(another_instance_of_a_template_is_not_taken_for_a_misspelling)
+{
+	static const char source[] = "template <class T, int N> __global__ void product(T *p) "
+		"{ *p = N; }\n";
+	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
+	options.instances = (const char *const[]){"product<float, 16>", NULL};
+	ok(kz_module_compile(&mod, dev, source, &options, &err));
+	ck_assert_int_eq(kz_module_kernel(&kernel, mod, "product<double, 8>", &err),
+		KZ_NOT_FOUND);
+	ck_assert_str_eq(err.message, "no kernel 'product<double, 8>'; this module has: "
+		"product<float, 16>");
+	ck_assert_str_eq(err.hint, "it is an instance of a template: list its name in "
+		"kz_compile_options.instances");
+	kz_error_clear(&err);
+	ck_assert_int_eq(kz_module_kernel(&kernel, mod, "produkt<float, 16>", &err),
+		KZ_NOT_FOUND);
+	ck_assert_ptr_nonnull(strstr(err.message, "(did you mean it?)"));
+	ck_assert_ptr_null(err.hint);
+}
+
 DEVICE_TEST(a_kernel_knows_its_parameters)
 {
 	kz_kernel_info info = KZ_KERNEL_INFO_INIT;
@@ -568,6 +588,7 @@ SUITE(module)
 		an_instance_has_each_name_by_which_it_was_asked_for,
 		an_inline_namespace_may_be_left_out, an_empty_source_is_a_module_without_kernels,
 		a_template_without_that_instance_is_told_from_a_misspelt_name,
+		another_instance_of_a_template_is_not_taken_for_a_misspelling,
 		a_missing_variable_names_those_that_there_are,
 		a_missing_kernel_names_those_that_there_are, a_missing_kernel_of_one_is_easy,
 		a_kernel_knows_its_parameters,
