@@ -101,9 +101,10 @@ static kz_status csv_choose_columns(struct csv *csv, kz_error *err)
 	for (int64_t i = 0; i < csv->count; i++) {
 		const int64_t wanted = o->columns ? o->columns[i] : i;
 		if (wanted < -width || wanted >= width) {
-			return error_set(err, KZ_RANGE, "%s, line %lld: expected column %lld, got "
-				"%lld column%s", csv->text.name, (long long)csv->text.begin_line,
-				(long long)wanted, (long long)width, plural(width));
+			return error_set(err, KZ_RANGE, "%s, line %lld: columns[%lld] is %lld, and "
+				"the line has %lld column%s, counted from 0", csv->text.name,
+				(long long)csv->text.begin_line, (long long)i, (long long)wanted,
+				(long long)width, plural(width));
 		}
 		csv->columns[i] = wanted < 0 ? wanted + width : wanted;
 	}

@@ -172,10 +172,13 @@ DEVICE_TEST(options_that_do_not_fit_are_refused)
 		{{.missing = KZ_CSV_FILL, .fill = 300, .dtype = KZ_U8}, KZ_INVALID,
 			"uint8 cannot hold 300"},
 		{{.columns = (const int64_t[]){2}, .column_count = 1}, KZ_RANGE,
-			"line 1: expected column 2, got 2 columns"},
+			"line 1: columns[0] is 2, and the line has 2 columns, counted from 0"},
+		{{.columns = (const int64_t[]){1, 2}, .column_count = 2}, KZ_RANGE,
+			"columns[1] is 2"},
 		{{.columns = (const int64_t[]){0, 2}, .column_count = (int64_t)1 << 61},
 			KZ_NO_MEMORY, "memory"},
-		{{.columns = (const int64_t[]){-3}, .column_count = 1}, KZ_RANGE, "column -3"},
+		{{.columns = (const int64_t[]){-3}, .column_count = 1}, KZ_RANGE,
+			"columns[0] is -3"},
 	};
 	kz_array *array = NULL;
 	for (size_t i = 0; i < countof(wrong); i++) {
