@@ -403,7 +403,8 @@ kz_status kz_slogdet(kz_array **sign, kz_array **logabsdet, kz_array *array,
 	struct solve_factors factors;
 	kz_array *made = NULL;
 	kz_status st = out_check(sign, sizeof(*sign), "slogdet", err);
-	kz_status st_log = out_check(logabsdet, sizeof(*logabsdet), "slogdet", err);
+	kz_status st_log = out_check(logabsdet, sizeof(*logabsdet), "slogdet",
+		st ? NULL : err);
 	if (st || (st = st_log)
 	    || (st = lapack_begin_several(&call, "slogdet", array, options, err))
 	    || (st = lapack_take_batch(&call, array, true, err))) {

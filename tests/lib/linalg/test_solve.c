@@ -436,6 +436,9 @@ LINEAR_TEST(shapes_that_do_not_fit_are_printed)
 	fails(kz_solve(&out, square, NULL, NULL, &err), KZ_INVALID, "expected an array, got NULL");
 	fails(kz_inv(NULL, square, NULL, &err), KZ_INVALID, "inv: out is NULL");
 	fails(kz_slogdet(&sign, NULL, square, NULL, &err), KZ_INVALID, "slogdet: out is NULL");
+	ck_assert_int_eq(kz_slogdet(NULL, NULL, square, NULL, &err), KZ_INVALID);
+	ck_assert_uint_eq(err.reserved[0], 0); /* one failure, which nothing came after */
+	kz_error_clear(&err);
 	fails(kz_solve_triangular(&out, square, row, 2, 0, 0, NULL, &err), KZ_INVALID,
 		"shapes (2, 3, 3) and (4, 3, 1)");
 	options.into = row;
