@@ -47,27 +47,126 @@ static const char *function_add_part(char *out, size_t size, const char *part)
 	return text + count;
 }
 
+static const char *function_add_arguments(char *out, size_t size, const char *text);
+
+static void function_append(char *out, size_t size, const char *text)
+{
+	const size_t len = strlen(out);
+	snprintf(out + len, size - len, "%s", text);
+}
+
+/* "ns::scale" of the parts from `text` to what is not a part, which it returns. */
+static const char *function_add_parts(char *out, size_t size, const char *text)
+{
+	while (text && *text != 'E' && *text != 'I') {
+		text = function_add_part(out, size, text);
+	}
+	return text;
+}
+
+/* Add a type: builtin, a pointer to one, or with a name.  Returns as function_add_part. */
+static const char *function_add_type(char *out, size_t size, const char *text)
+{
+	static const struct {
+		char code;
+		const char *text;
+	} builtins[] = {
+		{'b', "bool"}, {'c', "char"}, {'a', "signed char"}, {'h', "unsigned char"},
+		{'s', "short"}, {'t', "unsigned short"}, {'i', "int"}, {'j', "unsigned int"},
+		{'l', "long"}, {'m', "unsigned long"}, {'x', "long long"},
+		{'y', "unsigned long long"}, {'f', "float"}, {'d', "double"}, {'v', "void"},
+	};
+	const size_t len = strlen(out);
+	if (len + 32 > size) {
+		return NULL;
+	}
+	if (*text == 'P') {
+		text = text[1] != 'P' ? function_add_type(out, size, text + 1) : NULL;
+		function_append(out, size, " *");
+		return text;
+	}
+	if (*text == 'K') {
+		function_append(out, size, "const ");
+		return function_add_type(out, size, text + 1);
+	}
+	for (size_t i = 0; i < countof(builtins); i++) {
+		if (*text == builtins[i].code) {
+			function_append(out, size, builtins[i].text);
+			return text + 1;
+		}
+	}
+	const bool nested = *text == 'N';
+	text = nested ? function_add_parts(out + len, size - len, text + 1)
+		: function_add_part(out + len, size - len, text);
+	if (text && *text == 'I') {
+		text = function_add_arguments(out, size, text);
+	}
+	return text && nested ? *text == 'E' ? text + 1 : NULL : text;
+}
+
+/* Add a number or a truth value: "Li4E", "Lin4E", "Lb1E". */
+static const char *function_add_literal(char *out, size_t size, const char *text)
+{
+	const size_t len = strlen(out);
+	const char type = text[1];
+	const char *digits = text + 2;
+	const bool negative = type != '\0' && *digits == 'n';
+	digits += negative;
+	const size_t count = type != '\0' && strchr("bcahstijlmxy", type)
+		? strspn(digits, "0123456789") : 0;
+	if (count == 0 || digits[count] != 'E' || len + count + 8 > size) {
+		return NULL;
+	}
+	if (type == 'b') {
+		function_append(out, size, *digits == '0' ? "false" : "true");
+	} else {
+		snprintf(out + len, size - len, "%s%.*s", negative ? "-" : "", (int)count, digits);
+	}
+	return digits + count + 1;
+}
+
+/* Add "<float, 4>" for "IfLi4EE".  Substitutions, expressions,
+ * packs and pointers to pointers are not read. */
+static const char *function_add_arguments(char *out, size_t size, const char *text)
+{
+	const char *next = text + 1;
+	while (next && *next != 'E') {
+		if (strlen(out) + 32 > size) {
+			return NULL;
+		}
+		function_append(out, size, next == text + 1 ? "<" : ", ");
+		next = *next == 'L' ? function_add_literal(out, size, next)
+			: function_add_type(out, size, next);
+	}
+	if (next == text + 1) {
+		return NULL;
+	}
+	function_append(out, size, ">");
+	return next ? next + 1 : NULL;
+}
+
 /*
- * What a symbol is called in the source: "ns::scale<...>" for "_ZN2ns5scaleIfEEvPT_".  Kernels are
- * functions at namespace scope, so this little of the C++ ABI is enough; where it is not, the
- * symbol itself.
+ * What a symbol is called in the source: "ns::scale<float>" for "_ZN2ns5scaleIfEEvPT_".  Kernels
+ * are functions at namespace scope, so this little of the C++ ABI is enough; where it is not,
+ * "<...>" or the symbol itself.
  */
 static void function_write_name(char *out, size_t size, const char *symbol)
 {
 	const char *next = strncmp(symbol, "_Z", 2) == 0 ? symbol + 2 : NULL;
-	bool nested = next && *next == 'N';
+	const bool nested = next && *next == 'N';
 	out[0] = '\0';
 	if (next) {
 		next = function_add_part(out, size, next + nested);
 	}
-	while (nested && next && *next != 'E' && *next != 'I') {
-		next = function_add_part(out, size, next);
-	}
+	next = nested ? function_add_parts(out, size, next) : next;
 	if (!next) {
 		snprintf(out, size, "%s", symbol);
 	} else if (*next == 'I') {
-		size_t len = strlen(out);
-		snprintf(out + len, size - len, "<...>");
+		const size_t len = strlen(out);
+		next = function_add_arguments(out, size, next);
+		if (!next || (nested && *next != 'E') || strlen(out) + 1 == size) {
+			snprintf(out + len, size - len, "<...>");
+		}
 	}
 }
 
