@@ -29,12 +29,6 @@
 #include <pthread.h>
 #include <string.h>
 
-/* Instructions of LLVM after its passes, of which a lane loop or a vector of 64-bit values makes
- * many from one of PTX. */
-enum { HUGE_IR = 250000 };
-/* Before them: passes that would leave less take as long as compiling at another width. */
-enum { HUGE_RAW_IR = 2 * HUGE_IR };
-
 struct jit_llvm {
 	LLVMContextRef context;
 	LLVMTargetRef target;
@@ -221,21 +215,85 @@ static bool llvm_run_passes(struct jit_llvm *llvm, LLVMModuleRef ir, const struc
 		: ptx_no_memory(diag));
 }
 
-/* Whether all functions together have so many instructions. */
-static bool llvm_has_size(LLVMModuleRef ir, size_t size)
+/* --- The weight of IR --- */
+
+/* Of a lane: two values out, the division, one value in. */
+enum { DIVISION_WEIGHS = 4 };
+
+static size_t llvm_register_bits(const struct jit_llvm *llvm)
 {
-	size_t count = 0;
+	return llvm_has_feature(llvm, "+avx512f") ? 512
+		: llvm_has_feature(llvm, "+avx") ? 256 : 128;
+}
+
+static size_t llvm_element_bits(LLVMTypeRef type)
+{
+	switch (LLVMGetTypeKind(type)) {
+	case LLVMIntegerTypeKind:
+		return LLVMGetIntTypeWidth(type);
+	case LLVMHalfTypeKind:
+		return 16;
+	case LLVMFloatTypeKind:
+		return 32;
+	default:
+		return 64;
+	}
+}
+
+/* A vector counts by the registers that hold it: of what an instruction makes, or of what it reads
+ * where that is wider.  There is no division of vectors of integers, unless by constants: each lane
+ * is taken out and put back. */
+static size_t llvm_weigh_inst(LLVMValueRef inst, size_t register_bits)
+{
+	bool divides = false;
+	LLVMTypeRef type = LLVMTypeOf(inst);
+	switch (LLVMGetInstructionOpcode(inst)) {
+	case LLVMAlloca:
+	case LLVMBitCast:
+		return 0;
+	case LLVMStore:
+	case LLVMICmp:
+	case LLVMFCmp:
+	case LLVMTrunc:
+	case LLVMFPTrunc:
+		type = LLVMTypeOf(LLVMGetOperand(inst, 0));
+		break;
+	case LLVMUDiv:
+	case LLVMSDiv:
+	case LLVMURem:
+	case LLVMSRem:
+		divides = !LLVMIsConstant(LLVMGetOperand(inst, 1));
+		break;
+	default:
+		break;
+	}
+	if (LLVMGetTypeKind(type) != LLVMVectorTypeKind) {
+		return 1;
+	}
+	if (divides) {
+		return (size_t)DIVISION_WEIGHS * LLVMGetVectorSize(type);
+	}
+	size_t bits = llvm_element_bits(LLVMGetElementType(type)) * LLVMGetVectorSize(type);
+	return bits <= register_bits ? 1 : bits / register_bits;
+}
+
+static size_t llvm_weigh(const struct jit_llvm *llvm, LLVMModuleRef ir)
+{
+	const size_t register_bits = llvm_register_bits(llvm);
+	size_t weight = 0;
 	for (LLVMValueRef fn = LLVMGetFirstFunction(ir); fn; fn = LLVMGetNextFunction(fn)) {
 		LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(fn);
-		for (; block && count < size; block = LLVMGetNextBasicBlock(block)) {
+		for (; block; block = LLVMGetNextBasicBlock(block)) {
 			LLVMValueRef inst = LLVMGetFirstInstruction(block);
 			for (; inst; inst = LLVMGetNextInstruction(inst)) {
-				count++;
+				weight += llvm_weigh_inst(inst, register_bits);
 			}
 		}
 	}
-	return count >= size;
+	return weight;
 }
+
+/* --- Code --- */
 
 static LLVMTargetMachineRef llvm_machine_for(struct jit_llvm *llvm, bool is_quick,
 	struct ptx_diag *diag)
@@ -350,7 +408,8 @@ static enum jit_outcome llvm_make(struct jit_object *out, struct jit_llvm *llvm,
 	    || !llvm_verify(ir, func, diag)) {
 		return JIT_FAILED;
 	}
-	if (order->width > 1 && llvm_has_size(ir, HUGE_RAW_IR)) {
+	out->weight = llvm_weigh(llvm, ir);
+	if (order->limit > 0 && out->weight > order->limit) {
 		return JIT_TOO_BIG;
 	}
 	if (!llvm_run_passes(llvm, ir, order, diag)) {
@@ -358,9 +417,6 @@ static enum jit_outcome llvm_make(struct jit_object *out, struct jit_llvm *llvm,
 	}
 	double emitted = jit_now_ms();
 	out->emit_ms = emitted - start;
-	if (order->width > 1 && llvm_has_size(ir, HUGE_IR)) {
-		return JIT_TOO_BIG;
-	}
 	enum jit_outcome outcome = llvm_make_code(out, llvm, ir, order, diag);
 	out->compile_ms = jit_now_ms() - emitted;
 	return outcome;

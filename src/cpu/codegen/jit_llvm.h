@@ -25,6 +25,7 @@ struct jit_order {
 	const struct ptx_func *func;
 	const char *symbol;    /* the function's name in the object */
 	uint32_t width;        /* lanes per call */
+	size_t limit;          /* JIT_TOO_BIG if the IR weighs more; 0: it may weigh anything */
 	unsigned class;        /* of blocks, see block_class.h */
 	bool has_loop;
 	bool is_vector;        /* make vectors of iterations */
@@ -41,6 +42,8 @@ struct jit_object {
 	size_t size;
 	void *owner;           /* what holds it */
 	size_t frame_size;
+	size_t weight;         /* of the IR before its passes, also if that is too much: how many
+	                          operations of the processor it becomes at least */
 	double emit_ms;        /* IR and passes */
 	double compile_ms;     /* code generation */
 };
@@ -48,7 +51,7 @@ struct jit_object {
 enum jit_outcome {
 	JIT_MADE,
 	JIT_FAILED,            /* diag says why; */
-	JIT_TOO_BIG,           /* it says nothing: too much IR for this width, */
+	JIT_TOO_BIG,           /* it says nothing: more IR than the limit, */
 	JIT_TOO_DEEP           /* or the code would need too much stack */
 };
 

@@ -9,7 +9,13 @@
  * The width, in lanes per call, is a property of each kernel.  A huge kernel runs one lane per
  * call, so that compiling takes about linear time.  A kernel for blocks of one thread also runs one
  * lane per call; LLVM vectorizes its loops instead.  All others run a warp per call, unless the
- * user says otherwise.  A long kernel has code of two tiers, see jit.h.
+ * user says otherwise.
+ *
+ * A kernel has code of two tiers (jit.h) if its best code would take long.  What predicts LLVM's
+ * time is the size of the IR that it gets, in registers of the processor, and IR takes a hundredth
+ * of that time to make.  So the IR for a warp is made and weighed, and compiled if it is small.
+ * Otherwise the IR for one lane is weighed, and compiled if it is much smaller.  The same weight
+ * limits the best code.
  */
 #include "base/common.h"
 
@@ -33,11 +39,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Instructions of PTX: from so many on a kernel starts with code that is compiled sooner. */
-enum { LONG_KERNEL = 200 };
+/* The most that the IR may weigh (jit_llvm.h): of code for a warp that a kernel starts with; and
+ * of any code for a warp. */
+enum { START_WEIGHT = 1000, WIDE_WEIGHT = 250000 };
+/* The IR of so many instructions of PTX need not be weighed to know that it weighs more. */
+enum { LONG_KERNEL = 800 };
 /* Unless one in so many of them is a collective: code for one lane saves and restores all that is
- * live at each, so that it would take longer to compile than code for a warp. */
+ * live at each, so that it may weigh more than code for a warp. */
 enum { COLLECTIVE_WEIGHS = 32 };
+/* In hundredths of what the best code weighs: the first code saves no time if it weighs more. */
+enum { FIRST_SHARE = 67 };
 /* Operations that are a call for each lane: so many take LLVM more than a second, for it looks for
  * what each value meets on its way. */
 enum { MANY_CALLS = 100 };
@@ -72,8 +83,9 @@ struct jit {
 	bool is_linked;             /* by LLVM's linker, so that LLVM holds code */
 	/* Of the call that is running: */
 	unsigned class;             /* of blocks: see block_class.h */
-	enum jit_tier tier;
-	const struct str *key;      /* where to keep the code */
+	enum jit_tier tier;         /* that was asked for */
+	const struct jit_kernel *first; /* which the best code will replace, or NULL */
+	const struct str *keys;     /* by tier: where to keep the code */
 };
 
 static const char *faked_features;
@@ -281,20 +293,29 @@ static bool jit_take_object(struct jit_kernel *out, struct jit *jit, struct jit_
 	made_count++;
 	bool ok = jit_load_object(out, jit, entry.object, entry.size, func, diag);
 	if (ok) {
-		kernel_cache_put(jit->key, &entry);
+		kernel_cache_put(&jit->keys[jit->tier == JIT_TIER_START ? out->tier : jit->tier],
+			&entry);
 	}
 	jit->calls->free_object(object);
 	return ok;
 }
 
-/* The first code is the best one where that would be no different. */
-static enum jit_tier jit_reached_tier(const struct jit *jit, const struct ptx_func *func)
+/* Whether the code of a kernel for one lane is the same in both tiers. */
+static bool jit_has_one_scalar(const struct ptx_func *func)
 {
-	return jit_width_for(jit, func) == 1 && !cfg_is_huge(func) ? JIT_TIER_BEST : jit->tier;
+	return !cfg_is_huge(func);
 }
 
-static enum jit_outcome jit_compile_width(struct jit_kernel *out, struct jit *jit,
-	const struct ptx_func *func, uint32_t width, struct ptx_diag *diag)
+/* What code to make of a kernel. */
+struct jit_plan {
+	uint32_t width;
+	enum jit_tier tier;
+	size_t limit;      /* of the weight: 0 if there is none */
+	size_t weight;     /* out: what the IR weighs */
+};
+
+static enum jit_outcome jit_compile_plan(struct jit_kernel *out, struct jit *jit,
+	const struct ptx_func *func, struct jit_plan *plan, struct ptx_diag *diag)
 {
 	char symbol[SYMBOL_SIZE];
 	jit_write_symbol(symbol, func);
@@ -302,10 +323,11 @@ static enum jit_outcome jit_compile_width(struct jit_kernel *out, struct jit *ji
 	struct jit_order order = {.module = jit->module,
 		.func = func,
 		.symbol = symbol,
-		.width = width,
+		.width = plan->width,
+		.limit = plan->limit,
 		.class = jit->class,
 		.has_loop = func->has_loop,
-		.is_quick = jit->tier == JIT_TIER_FIRST && cfg_is_huge(func),
+		.is_quick = plan->tier == JIT_TIER_FIRST && !jit_has_one_scalar(func),
 		.is_tangled = cfg_is_tangled(func),
 		.is_traced = jit->is_traced,
 		.is_checked = jit->is_checked,
@@ -314,13 +336,14 @@ static enum jit_outcome jit_compile_width(struct jit_kernel *out, struct jit *ji
 	order.is_vector = order.has_loop && !cfg_is_huge(func) && jit_is_for_one_thread(func)
 		&& !(order.left_out >> PASS_LOOP_VECTORS & 1);
 	enum jit_outcome outcome = jit->calls->make(&object, jit->llvm, &order, diag);
-	*out = (struct jit_kernel){.width = width,
-		.tier = jit_reached_tier(jit, func),
+	*out = (struct jit_kernel){.width = plan->width,
+		.tier = plan->tier,
 		.is_straight = jit_is_straight(jit->module, func),
 		.in_order = yield_is_needed(func),
 		.frame_size = object.frame_size,
 		.emit_ms = object.emit_ms,
 		.compile_ms = object.compile_ms};
+	plan->weight = object.weight;
 	return outcome != JIT_MADE ? outcome
 		: jit_take_object(out, jit, &object, func, diag) ? JIT_MADE : JIT_FAILED;
 }
@@ -340,21 +363,80 @@ static bool jit_fits_memory(const struct ptx_func *func, uint32_t width, struct 
 	return false;
 }
 
+/* For one lane.  It is the best code, too, where that would be no different. */
+static enum jit_outcome jit_compile_first(struct jit_kernel *out, struct jit *jit,
+	const struct ptx_func *func, struct ptx_diag *diag)
+{
+	bool is_best = jit_width_for(jit, func) == 1 && jit_has_one_scalar(func);
+	struct jit_plan plan = {1, is_best ? JIT_TIER_BEST : JIT_TIER_FIRST, 0, 0};
+	return jit_compile_plan(out, jit, func, &plan, diag);
+}
+
+static enum jit_outcome jit_compile_best(struct jit_kernel *out, struct jit *jit,
+	const struct ptx_func *func, struct ptx_diag *diag)
+{
+	struct jit_plan wide = {jit_width_for(jit, func), JIT_TIER_BEST, WIDE_WEIGHT, 0};
+	struct jit_plan narrow = {1, JIT_TIER_BEST, 0, 0};
+	if (wide.width == 1) {
+		return jit_compile_plan(out, jit, func, &narrow, diag);
+	}
+	enum jit_outcome outcome = jit_compile_plan(out, jit, func, &wide, diag);
+	if (outcome != JIT_TOO_BIG && outcome != JIT_TOO_DEEP) {
+		return outcome;
+	}
+	if (jit->first && jit_has_one_scalar(func)) {
+		*out = *jit->first;
+		out->tier = JIT_TIER_BEST;
+		return JIT_MADE;
+	}
+	return jit_compile_plan(out, jit, func, &narrow, diag);
+}
+
+static bool jit_has_many_collectives(const struct ptx_func *func)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < func->inst_count; i++) {
+		count += ptx_is_collective(func->insts[i].op);
+	}
+	return count * COLLECTIVE_WEIGHS >= func->inst_count;
+}
+
+/* Whether the code for a warp is out of question for a start. */
+static bool jit_starts_narrow(const struct jit *jit, const struct ptx_func *func)
+{
+	return jit_width_for(jit, func) == 1
+		|| (func->inst_count >= LONG_KERNEL && !jit_has_many_collectives(func));
+}
+
+static enum jit_outcome jit_compile_start(struct jit_kernel *out, struct jit *jit,
+	const struct ptx_func *func, struct ptx_diag *diag)
+{
+	struct jit_plan wide = {jit->width, JIT_TIER_BEST, START_WEIGHT, 0};
+	enum jit_outcome outcome = jit_compile_plan(out, jit, func, &wide, diag);
+	if (outcome == JIT_TOO_BIG) {
+		bool is_best = wide.weight > WIDE_WEIGHT;
+		struct jit_plan narrow = {1, is_best ? JIT_TIER_BEST : JIT_TIER_FIRST,
+			is_best ? 0 : wide.weight * FIRST_SHARE / 100, 0};
+		outcome = jit_compile_plan(out, jit, func, &narrow, diag);
+	}
+	return outcome == JIT_TOO_BIG || outcome == JIT_TOO_DEEP
+		? jit_compile_best(out, jit, func, diag) : outcome;
+}
+
 static bool jit_compile_kernel(struct jit_kernel *out, struct jit *jit, struct ptx_func *func,
 	struct ptx_diag *diag)
 {
 	if (!jit_start_llvm(jit, diag) || !ssa_prepare(jit->module, func, diag)) {
 		return false;
 	}
-	uint32_t width = jit->tier == JIT_TIER_FIRST ? 1 : jit_width_for(jit, func);
-	if (!jit_fits_memory(func, width, diag)) {
+	bool is_narrow = jit->tier == JIT_TIER_FIRST
+		|| (jit->tier == JIT_TIER_START && jit_starts_narrow(jit, func));
+	if (!jit_fits_memory(func, is_narrow ? 1 : jit_width_for(jit, func), diag)) {
 		return false;
 	}
-	enum jit_outcome outcome = jit_compile_width(out, jit, func, width, diag);
-	if (width > 1 && (outcome == JIT_TOO_BIG || outcome == JIT_TOO_DEEP)) {
-		/* The registers of 32 lanes are 32 times as large. */
-		outcome = jit_compile_width(out, jit, func, 1, diag);
-	}
+	enum jit_outcome outcome = is_narrow ? jit_compile_first(out, jit, func, diag)
+		: jit->tier == JIT_TIER_START ? jit_compile_start(out, jit, func, diag)
+		: jit_compile_best(out, jit, func, diag);
 	if (outcome == JIT_TOO_DEEP) {
 		ptx_fail(diag, func->line, 0, "the code of '%s' needs more than " JIT_MOST_STACK
 			" bytes of stack", func->name);
@@ -397,12 +479,13 @@ static void jit_describe_generator(struct str *out)
 	}
 }
 
-static bool jit_find_cached(struct jit_kernel *out, struct jit *jit, const struct ptx_func *func)
+static bool jit_find_cached(struct jit_kernel *out, struct jit *jit, const struct str *key,
+	const struct ptx_func *func)
 {
 	struct kernel_cache_entry entry;
 	struct ptx_diag diag = {.line = 0}; /* a miss is not a failure */
 	double start = jit_now_ms();
-	if (settings_dump_folder() || !kernel_cache_find(&entry, jit->key)) {
+	if (settings_dump_folder() || !kernel_cache_find(&entry, key)) {
 		return false;
 	}
 	*out = (struct jit_kernel){.width = entry.width, .tier = entry.tier,
@@ -414,10 +497,10 @@ static bool jit_find_cached(struct jit_kernel *out, struct jit *jit, const struc
 	return ok;
 }
 
-static void jit_write_key(struct str *out, const struct jit *jit, const struct ptx_func *func)
+static void jit_write_key(struct str *out, const struct jit *jit, const struct ptx_func *func,
+	enum jit_tier tier)
 {
 	struct str generator = STR_INIT;
-	*out = (struct str)STR_INIT;
 	if (kernel_cache_is_on()) {
 		jit_describe_generator(&generator);
 		str_addf(&generator, "%s%s %" PRIx64,
@@ -425,28 +508,45 @@ static void jit_write_key(struct str *out, const struct jit *jit, const struct p
 			jit->is_watched ? " watched" : "",
 			settings_get(SETTING_PASSES, 0));
 		kernel_cache_key(out, jit->module, func,
-			&(struct kernel_variant){jit->width, jit->class, jit->tier}, &generator);
+			&(struct kernel_variant){jit->width, jit->class, tier}, &generator);
 	}
 	str_free(&generator);
+}
+
+/* The best of the tiers from `lowest` to `highest`. */
+static bool jit_find_tiers(struct jit_kernel *out, struct jit *jit, const struct ptx_func *func,
+	enum jit_tier lowest, enum jit_tier highest)
+{
+	bool found = false;
+	for (enum jit_tier tier = highest; tier >= lowest && !found; tier--) {
+		found = jit_find_cached(out, jit, &jit->keys[tier], func);
+	}
+	return found;
 }
 
 /* From the cache, and otherwise, if `compiles`, by LLVM. */
 static bool jit_get(struct jit_kernel *out, struct jit *jit, struct ptx_func *func, bool compiles,
 	struct ptx_diag *diag)
 {
-	struct str key;
-	jit_write_key(&key, jit, func);
-	jit->key = &key;
-	bool ok = jit_find_cached(out, jit, func);
+	struct str keys[JIT_TIER_BEST + 1] = {STR_INIT, STR_INIT, STR_INIT};
+	const enum jit_tier lowest = jit->tier == JIT_TIER_START ? JIT_TIER_FIRST : jit->tier;
+	const enum jit_tier highest = jit->tier == JIT_TIER_START ? JIT_TIER_BEST : jit->tier;
+	for (enum jit_tier tier = lowest; tier <= highest; tier++) {
+		jit_write_key(&keys[tier], jit, func, tier);
+	}
+	jit->keys = keys;
+	bool ok = jit_find_tiers(out, jit, func, lowest, highest);
 	if (!ok && compiles) {
-		struct store_lock *lock = kernel_cache_lock(&key);
-		ok = (lock && jit_find_cached(out, jit, func))
+		struct store_lock *lock = kernel_cache_lock(&keys[lowest]);
+		ok = (lock && jit_find_tiers(out, jit, func, lowest, highest))
 			|| jit_compile_gated(out, jit, func, diag);
 		kernel_cache_unlock(lock);
 	}
 	out->is_traced = jit->is_traced;
-	jit->key = NULL;
-	str_free(&key);
+	jit->keys = NULL;
+	for (size_t i = 0; i < countof(keys); i++) {
+		str_free(&keys[i]);
+	}
 	return ok;
 }
 
@@ -459,24 +559,11 @@ static uint64_t jit_chosen_tier(void)
 	return settings_get(SETTING_TIER, has_width ? JIT_TIER_BEST : 0);
 }
 
-static bool jit_has_many_collectives(const struct ptx_func *func)
-{
-	size_t count = 0;
-	for (size_t i = 0; i < func->inst_count; i++) {
-		count += ptx_is_collective(func->insts[i].op);
-	}
-	return count * COLLECTIVE_WEIGHS >= func->inst_count;
-}
-
-enum jit_tier jit_start_tier(const struct ptx_func *func)
+enum jit_tier jit_start_tier(void)
 {
 	uint64_t chosen = jit_chosen_tier();
-	if (chosen == JIT_TIER_FIRST || chosen == JIT_TIER_BEST) {
-		return (enum jit_tier)chosen;
-	}
-	return cfg_is_huge(func)
-		|| (func->inst_count >= LONG_KERNEL && !jit_has_many_collectives(func))
-		? JIT_TIER_FIRST : JIT_TIER_BEST;
+	return chosen == JIT_TIER_FIRST || chosen == JIT_TIER_BEST
+		? (enum jit_tier)chosen : JIT_TIER_START;
 }
 
 bool jit_may_improve(const struct jit_kernel *kernel)
@@ -494,13 +581,18 @@ bool jit_find_best(struct jit_kernel *out, struct jit *jit, struct ptx_func *fun
 bool jit_compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *func, unsigned class,
 	enum jit_tier tier, struct ptx_diag *diag)
 {
-	if (tier == JIT_TIER_FIRST && jit_chosen_tier() != JIT_TIER_FIRST
-	    && jit_find_best(out, jit, func, class)) {
-		return true;
-	}
 	jit->class = class;
 	jit->tier = tier;
 	return jit_get(out, jit, func, true, diag);
+}
+
+bool jit_improve(struct jit_kernel *out, struct jit *jit, struct ptx_func *func, unsigned class,
+	const struct jit_kernel *first, struct ptx_diag *diag)
+{
+	jit->first = first;
+	bool ok = jit_compile(out, jit, func, class, JIT_TIER_BEST, diag);
+	jit->first = NULL;
+	return ok;
 }
 
 void jit_finish(struct jit *jit)

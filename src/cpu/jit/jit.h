@@ -16,10 +16,12 @@
 struct jit;
 
 /*
- * A long kernel is compiled twice: first for one lane per call, which takes a tenth of the time or
- * less, and then as well as we can.  Both give the same results.
+ * A kernel whose best code takes long to compile is compiled twice: first for one lane per call,
+ * which takes a tenth to a half of the time, and then as well as we can.  Both give the same
+ * results.
  */
 enum jit_tier {
+	JIT_TIER_START = 0, /* to ask for: whichever of the two a kernel shall start with */
 	JIT_TIER_FIRST = 1,
 	JIT_TIER_BEST = 2
 };
@@ -56,14 +58,17 @@ static inline void jit_code_set(struct jit_code *code, const struct jit_kernel *
 }
 
 bool jit_create(struct jit **out, struct ptx_module *module, struct ptx_diag *diag);
-/* The tier that a kernel starts with. */
-enum jit_tier jit_start_tier(const struct ptx_func *func);
+/* The tier to ask for before a kernel's first launch: JIT_TIER_START, unless the user fixes one. */
+enum jit_tier jit_start_tier(void);
 /* A function as flatten.c leaves it, or lowered and cut into blocks, for blocks of a class
  * (block_class.h).  BLOCK_CLASS_ANY serves all blocks, slowly.  Code that runs one lane per call
- * serves all blocks, too.  False, with the reason in diag, when LLVM cannot do it.  For
- * JIT_TIER_FIRST the best code if that is in the cache, or is the same. */
+ * serves all blocks, too.  False, with the reason in diag, when LLVM cannot do it. */
 bool jit_compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *func, unsigned class,
 	enum jit_tier tier, struct ptx_diag *diag);
+/* The best code in place of `first`, which is of JIT_TIER_FIRST: the same code, as the best, where
+ * that for a warp would take too long. */
+bool jit_improve(struct jit_kernel *out, struct jit *jit, struct ptx_func *func, unsigned class,
+	const struct jit_kernel *first, struct ptx_diag *diag);
 /* The best code, if it is in the cache. */
 bool jit_find_best(struct jit_kernel *out, struct jit *jit, struct ptx_func *func, unsigned class);
 /* Whether better code than this shall be compiled in the background. */

@@ -390,7 +390,7 @@ static CUresult function_compile_first(const char *call, struct function *functi
 			? team_class_of(func->req_ntid) : block_class_of(func->req_ntid);
 		ok = (module->jit || jit_create(&module->jit, &module->ptx, &diag))
 			&& jit_compile(&function->kernel, module->jit, func, function->class,
-				jit_start_tier(func), &diag);
+				jit_start_tier(), &diag);
 		jit_code_set(&function->code, &function->kernel);
 		if (ok) {
 			function_note_code(module, &function->kernel);
@@ -436,8 +436,8 @@ static void function_run_job(struct background_job *job)
 	if (!ok || !jit_create(&variant->jit, &module->ptx, &diag)) {
 		return;
 	}
-	if (jit_compile(&variant->kernel, variant->jit, func, variant->class, JIT_TIER_BEST,
-		&diag)) {
+	if (jit_improve(&variant->kernel, variant->jit, func, variant->class,
+		&variant->function->kernel, &diag)) {
 		function_note_code(module, &variant->kernel);
 		jit_code_set(&variant->code, &variant->kernel);
 	}
@@ -552,8 +552,8 @@ CUresult function_improve(const char *call, struct function *function)
 	struct variant *variant = atomic_load(&function->variants);
 	for (; variant && ok; variant = variant->next) {
 		if (jit_code_get(&variant->code)->tier == JIT_TIER_FIRST) {
-			ok = jit_compile(&variant->kernel, module->jit, function->ptx,
-				variant->class, JIT_TIER_BEST, &diag);
+			ok = jit_improve(&variant->kernel, module->jit, function->ptx,
+				variant->class, &function->kernel, &diag);
 			if (ok) {
 				function_note_code(module, &variant->kernel);
 			}

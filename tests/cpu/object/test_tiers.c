@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Long kernels: the code that they start with, the best code that the background compiles, and what
- * becomes of that thread when its module, the process or its parent goes.
+ * Kernels of much code: the code that they start with, the best code that the background compiles,
+ * and what becomes of that thread when its module, the process or its parent goes.
  */
 #include "base/common.h"
 
@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { THREADS = 96, BLOCKS = 5, LINES = 600 };
+enum { THREADS = 96, BLOCKS = 5, LINES = 900 };
 
 static struct str text;
 
@@ -132,6 +132,70 @@ START_TEST(a_kernel_whose_warps_often_exchange_values_starts_with_its_best_code)
 	ck_assert_int_eq(tier(k), JIT_TIER_BEST);
 	ck_assert_int_eq(width(k), 32);
 	launch(k, LINES);
+	OK(cuModuleUnload(module));
+}
+END_TEST
+
+/* A division of 64 bits is an instruction in code for one lane, and at least 32 for a warp. */
+static void write_divisions(unsigned count)
+{
+	str_free(&text);
+	text = (struct str)STR_INIT;
+	str_add(&text, ".version 8.0\n.target sm_80\n.address_size 64\n"
+		".entry k(.param .u64 p)\n{\n.reg .b64 %a, %b, %x, %y; .reg .b32 %t;\n"
+		"ld.param.u64 %a, [p]; mov.u32 %t, %tid.x; cvt.u64.u32 %x, %t;\n"
+		"mul.wide.u32 %b, %t, 8; add.u64 %a, %a, %b;\n");
+	for (unsigned i = 0; i < count; i++) {
+		str_add(&text, "or.b64 %y, %x, 3;\nrem.u64 %y, 123456789, %y;\n"
+			"mad.lo.u64 %x, %x, 5, %y;\n");
+	}
+	str_add(&text, "st.global.u64 [%a], %x; ret;\n}\n");
+	ck_assert(!text.failed);
+}
+
+static void launch_divisions(CUfunction function, unsigned count)
+{
+	uint64_t got[THREADS];
+	CUdeviceptr address = alloc(sizeof(got));
+	void *values[] = {&address};
+	OK(cuLaunchKernel(function, 1, 1, 1, THREADS, 1, 1, 0, NULL, values, NULL));
+	OK(cuMemcpyDtoH_v2(got, address, sizeof(got)));
+	for (unsigned i = 0; i < countof(got); i++) {
+		uint64_t x = i;
+		for (unsigned k = 0; k < count; k++) {
+			x = x * 5 + 123456789 % (x | 3);
+		}
+		ck_assert_uint_eq(got[i], x);
+	}
+	OK(cuMemFree_v2(address));
+}
+
+/* What becomes of so many divisions: the tier and width at first, the width of the best code, and
+ * how often LLVM makes code. */
+static const struct {
+	unsigned divisions;
+	int tier, width, best_width;
+	unsigned long made;
+} divided[] = {
+	{2, JIT_TIER_BEST, 32, 32, 1},
+	{25, JIT_TIER_FIRST, 1, 32, 2},
+	{2000, JIT_TIER_FIRST, 1, 1, 1}, /* so much code for a warp is not compiled at all */
+};
+
+START_TEST(the_size_of_the_code_decides_on_the_tier)
+{
+	CUmodule module;
+	write_divisions(divided[_i].divisions);
+	unsigned long before = jit_made_count();
+	CUfunction k = load_kernel(&module);
+	ck_assert_int_eq(tier(k), divided[_i].tier);
+	ck_assert_int_eq(width(k), divided[_i].width);
+	launch_divisions(k, divided[_i].divisions);
+	OK(await_best(k));
+	ck_assert_int_eq(tier(k), JIT_TIER_BEST);
+	ck_assert_int_eq(width(k), divided[_i].best_width);
+	launch_divisions(k, divided[_i].divisions);
+	ck_assert_uint_eq(jit_made_count() - before, divided[_i].made);
 	OK(cuModuleUnload(module));
 }
 END_TEST
@@ -302,6 +366,7 @@ SUITE(tiers)
 	TCase *tc = add_case(suite, "tiers", tiers_setup, tiers_teardown);
 	tcase_add_test(tc, a_long_kernel_starts_one_lane_at_a_time_and_then_runs_in_warps);
 	tcase_add_test(tc, a_kernel_whose_warps_often_exchange_values_starts_with_its_best_code);
+	tcase_add_loop_test(tc, the_size_of_the_code_decides_on_the_tier, 0, countof(divided));
 	tcase_add_test(tc, the_best_code_can_be_had_before_a_launch);
 	tcase_add_test(tc, launches_need_not_wait_for_the_best_code);
 	tcase_add_loop_test(tc, a_tier_can_be_fixed, 0, countof(fixed));
