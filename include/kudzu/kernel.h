@@ -465,9 +465,9 @@ KZ_API KZ_NODISCARD kz_status kz_kernel_describe(kz_kernel *kernel, kz_kernel_in
  * Wait for the best code of a kernel.
  *
  * The CPU device starts a kernel whose best code takes long to compile with code that is compiled
- * soon but runs slower.  A thread compiles the best code for the blocks that are launched, and
- * launches switch to it.  This call waits for that; before the first launch it has the best code
- * compiled.
+ * soon but runs slower.  From the second launch on, or the first if that has much to do, a thread
+ * compiles the best code for the blocks that are launched, and launches switch to it.  This call
+ * waits for that, and has the best code compiled where that has not begun.
  * Elsewhere, and for other kernels, it returns at once, as it does where `KUDZU_CPU_TIER` is set.
  *
  * @return KZ_OK; KZ_INVALID: the kernel is NULL; or as kz_module_kernel: compiling has failed, and

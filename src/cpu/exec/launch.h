@@ -29,6 +29,8 @@
 #define LAUNCH_ALONE_WORK (1u << 19)
 /* Up to this much may run within the call that launches it. */
 #define LAUNCH_CALL_WORK (1u << 24)
+/* From so much on, the first launch of a kernel is worth its best code. */
+#define LAUNCH_IMPROVE_WORK (1u << 30)
 /* The stack that a thread needs to do a share of a launch: JIT_MOST_STACK, and room for what calls
  * the code and for what that calls. */
 #define LAUNCH_STACK ((size_t)5 << 18)

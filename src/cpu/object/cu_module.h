@@ -52,6 +52,7 @@ struct variant {
 	struct jit_kernel kernel;
 	struct background_job job;  /* to compile it in the background, */
 	struct jit *jit;            /* with a jit of its own; NULL: it is the module's */
+	atomic_bool is_settled;     /* better code was asked for, or there shall be none */
 	struct function *function;
 	unsigned class;
 	struct variant *next;
@@ -136,6 +137,9 @@ CUresult function_compile(const char *call, struct function *function);
 /* What runs blocks of this size, of a function that is compiled. */
 CUresult function_code(const char *call, struct function *function, const uint32_t block[3],
 	const struct jit_code **out);
+/* Have the background compile better code than what a launch is about to run, of JIT_TIER_FIRST,
+ * unless it was asked to. */
+void function_ask_better(struct function *function, const struct jit_code *code);
 /* Compile the best code of a function that is compiled, and wait for what the background
  * compiles. */
 CUresult function_improve(const char *call, struct function *function);

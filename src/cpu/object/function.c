@@ -444,6 +444,24 @@ static void function_run_job(struct background_job *job)
 	jit_finish(variant->jit);
 }
 
+static void function_settle(struct variant *variant)
+{
+	if (!atomic_exchange(&variant->is_settled, true)) {
+		variant->job = (struct background_job){.run = function_run_job,
+			.owner = variant->function};
+		(void)background_add(&variant->job);
+	}
+}
+
+void function_ask_better(struct function *function, const struct jit_code *code)
+{
+	struct variant *variant = atomic_load_explicit(&function->variants, memory_order_acquire);
+	while (&variant->code != code) {
+		variant = variant->next;
+	}
+	function_settle(variant);
+}
+
 /* --- For a class of blocks --- */
 
 /* Find the variant for a class, or make it; NULL on failure.  The caller has the module's lock. */
@@ -473,17 +491,15 @@ static struct variant *function_make_variant(struct function *function, unsigned
 		jit_code_set(&variant->code, &variant->kernel);
 	} else {
 		/* the first code, until better code is there */
-		const bool may_improve = jit_may_improve(&function->kernel);
+		bool is_settled = !jit_may_improve(&function->kernel);
 		jit_code_set(&variant->code, &function->kernel);
-		if (may_improve
+		if (!is_settled
 		    && jit_find_best(&variant->kernel, module->jit, function->ptx, class)) {
 			function_note_code(module, &variant->kernel);
 			jit_code_set(&variant->code, &variant->kernel);
-		} else if (may_improve) {
-			variant->job = (struct background_job){.run = function_run_job,
-				.owner = function};
-			(void)background_add(&variant->job);
+			is_settled = true;
 		}
+		atomic_init(&variant->is_settled, is_settled);
 	}
 	variant->next = atomic_load_explicit(&function->variants, memory_order_relaxed);
 	atomic_store_explicit(&function->variants, variant, memory_order_release);
@@ -544,12 +560,16 @@ CUresult function_improve(const char *call, struct function *function)
 	pthread_mutex_lock(&module->lock);
 	bool ok = atomic_load(&function->variants)
 		|| function_make_variant(function, function->class, &diag);
+	struct variant *variant = atomic_load(&function->variants);
+	for (; variant; variant = variant->next) {
+		function_settle(variant);
+	}
 	pthread_mutex_unlock(&module->lock);
 	background_wait(function);
 
 	/* what the background has not managed to compile is compiled here, to know why */
 	pthread_mutex_lock(&module->lock);
-	struct variant *variant = atomic_load(&function->variants);
+	variant = atomic_load(&function->variants);
 	for (; variant && ok; variant = variant->next) {
 		if (jit_code_get(&variant->code)->tier == JIT_TIER_FIRST) {
 			ok = jit_improve(&variant->kernel, module->jit, function->ptx,

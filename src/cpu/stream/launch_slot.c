@@ -157,6 +157,16 @@ uint64_t launch_slot_work(const struct kernel_work *kernel)
 		? work : UINT64_MAX;
 }
 
+/* A kernel that is launched once, for little work, is done before better code would be there. */
+static void launch_slot_improve(const struct launch_slot *slot)
+{
+	struct function *function = slot->function;
+	if (atomic_load_explicit(&function->has_ended, memory_order_relaxed)
+	    || slot->request.work >= LAUNCH_IMPROVE_WORK) {
+		function_ask_better(function, slot->request.code);
+	}
+}
+
 static void launch_slot_init_request(struct launch_slot *slot, const struct kernel_work *kernel)
 {
 	const struct function *function = kernel->function;
@@ -291,6 +301,9 @@ CUresult launch_slot_run(struct launch_slot *slot, const struct work *work, bool
 	}
 	launch_slot_init_request(slot, &work->kernel);
 	slot->request.may_leave = may_leave;
+	if (unlikely(jit_code_get(slot->request.code)->tier == JIT_TIER_FIRST)) {
+		launch_slot_improve(slot);
+	}
 	return launch_slot_end(slot, launch_run(slot->launcher, &slot->request, &slot->failure));
 }
 

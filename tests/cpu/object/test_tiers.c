@@ -13,6 +13,7 @@
 #include "support/store_folder.h"
 #include "support/suite.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -101,6 +102,13 @@ static void launch(CUfunction function, unsigned lines)
 		ck_assert_uint_eq(got[i], expected(i, lines));
 	}
 	OK(cuMemFree_v2(address));
+}
+
+/* Twice: after the first launch has ended, the background may begin. */
+static void launch_twice(CUfunction function)
+{
+	launch(function, LINES);
+	launch(function, LINES);
 }
 
 static CUfunction load_kernel(CUmodule *module)
@@ -200,6 +208,36 @@ START_TEST(the_size_of_the_code_decides_on_the_tier)
 }
 END_TEST
 
+/* The module waits for what the background compiles. */
+START_TEST(a_kernel_that_is_launched_once_is_compiled_once)
+{
+	CUmodule module;
+	unsigned long before = jit_made_count();
+	CUfunction k = load_kernel(&module);
+	launch(k, LINES);
+	ck_assert_int_eq(tier(k), JIT_TIER_FIRST);
+	OK(cuModuleUnload(module));
+	ck_assert_uint_eq(jit_made_count() - before, 1);
+}
+END_TEST
+
+START_TEST(one_long_launch_is_enough_for_the_best_code)
+{
+	enum { MANY = 4096 };
+	CUmodule module;
+	CUfunction k = load_kernel(&module);
+	CUdeviceptr address = alloc((size_t)MANY * THREADS * sizeof(uint32_t));
+	void *values[] = {&address};
+	OK(cuLaunchKernel(k, MANY, 1, 1, THREADS, 1, 1, 0, NULL, values, NULL));
+	while (tier(k) == JIT_TIER_FIRST) {
+		sched_yield();
+	}
+	OK(cuCtxSynchronize());
+	OK(cuMemFree_v2(address));
+	OK(cuModuleUnload(module));
+}
+END_TEST
+
 START_TEST(the_best_code_can_be_had_before_a_launch)
 {
 	CUmodule module;
@@ -282,7 +320,7 @@ START_TEST(modules_can_be_unloaded_while_the_background_compiles)
 	for (int i = 0; i < 3; i++) {
 		CUmodule modules[3];
 		for (size_t m = 0; m < countof(modules); m++) {
-			launch(load_kernel(&modules[m]), LINES);
+			launch_twice(load_kernel(&modules[m]));
 		}
 		for (size_t m = 0; m < countof(modules); m++) {
 			OK(cuModuleUnload(modules[(m + (size_t)i) % countof(modules)]));
@@ -304,8 +342,8 @@ START_TEST(a_process_can_end_while_the_background_compiles)
 	if (child == 0) {
 		CUmodule module;
 		tiers_setup();
-		launch(load_kernel(&module), LINES);
-		launch(load_kernel(&module), LINES);
+		launch_twice(load_kernel(&module));
+		launch_twice(load_kernel(&module));
 		exit(0);
 	}
 	ck_assert_int_eq(end_of(child), 0);
@@ -327,7 +365,7 @@ START_TEST(a_process_can_end_while_the_background_starts_LLVM)
 			tiers_setup();
 			CUfunction k = load_kernel(&module);
 			unsigned long made = jit_made_count();
-			launch(k, LINES);
+			launch_twice(k);
 			exit(made == 1 - i ? 0 : 1);
 		}
 		ck_assert_int_eq(end_of(child), 0);
@@ -348,7 +386,7 @@ START_TEST(a_process_can_be_forked_while_the_background_compiles)
 	CUmodule module;
 	tiers_setup();
 	CUfunction k = load_kernel(&module);
-	launch(k, LINES);
+	launch_twice(k);
 	pid_t child = fork();
 	if (child == 0) {
 		END_CHILD(cuInit(0) == CUDA_ERROR_NOT_INITIALIZED ? 0 : 1);
@@ -367,6 +405,8 @@ SUITE(tiers)
 	tcase_add_test(tc, a_long_kernel_starts_one_lane_at_a_time_and_then_runs_in_warps);
 	tcase_add_test(tc, a_kernel_whose_warps_often_exchange_values_starts_with_its_best_code);
 	tcase_add_loop_test(tc, the_size_of_the_code_decides_on_the_tier, 0, countof(divided));
+	tcase_add_test(tc, a_kernel_that_is_launched_once_is_compiled_once);
+	tcase_add_test(tc, one_long_launch_is_enough_for_the_best_code);
 	tcase_add_test(tc, the_best_code_can_be_had_before_a_launch);
 	tcase_add_test(tc, launches_need_not_wait_for_the_best_code);
 	tcase_add_loop_test(tc, a_tier_can_be_fixed, 0, countof(fixed));
