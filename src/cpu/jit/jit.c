@@ -559,11 +559,11 @@ static uint64_t jit_chosen_tier(void)
 	return settings_get(SETTING_TIER, has_width ? JIT_TIER_BEST : 0);
 }
 
-enum jit_tier jit_start_tier(void)
+enum jit_tier jit_start_tier(bool is_guess)
 {
 	uint64_t chosen = jit_chosen_tier();
-	return chosen == JIT_TIER_FIRST || chosen == JIT_TIER_BEST
-		? (enum jit_tier)chosen : JIT_TIER_START;
+	return chosen == JIT_TIER_FIRST || chosen == JIT_TIER_BEST ? (enum jit_tier)chosen
+		: is_guess && chosen == 0 ? JIT_TIER_FIRST : JIT_TIER_START;
 }
 
 bool jit_may_improve(const struct jit_kernel *kernel)

@@ -58,8 +58,9 @@ static inline void jit_code_set(struct jit_code *code, const struct jit_kernel *
 }
 
 bool jit_create(struct jit **out, struct ptx_module *module, struct ptx_diag *diag);
-/* The tier to ask for before a kernel's first launch: JIT_TIER_START, unless the user fixes one. */
-enum jit_tier jit_start_tier(void);
+/* The tier to ask for before a kernel's first launch, unless the user fixes one: JIT_TIER_START, or
+ * JIT_TIER_FIRST where the class that its blocks will have is a guess. */
+enum jit_tier jit_start_tier(bool is_guess);
 /* A function as flatten.c leaves it, or lowered and cut into blocks, for blocks of a class
  * (block_class.h).  BLOCK_CLASS_ANY serves all blocks, slowly.  Code that runs one lane per call
  * serves all blocks, too.  False, with the reason in diag, when LLVM cannot do it. */

@@ -72,6 +72,7 @@ struct function {
 	struct jit_code code;       /* the kernel */
 	unsigned max_threads;       /* per block that it can have */
 	bool may_team;              /* see team.h */
+	bool is_wanted;             /* with the module's lock: the best code, by function_improve */
 	_Atomic(struct variant *) variants; /* for blocks of other classes, when first launched */
 	atomic_int max_dynamic;     /* bytes of dynamic shared memory that a launch may ask for */
 	atomic_int carveout;

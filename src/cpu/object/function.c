@@ -384,13 +384,15 @@ static CUresult function_compile_first(const char *call, struct function *functi
 	pthread_mutex_lock(&module->lock);
 	bool ok = atomic_load_explicit(&function->is_compiled, memory_order_relaxed);
 	if (!ok) {
-		/* before the first launch: most blocks are whole rows of warps */
+		/* Before the first launch.  Most blocks are whole rows of warps, but a team can
+		 * have several sizes. */
 		function->may_team = team_is_possible(func);
 		function->class = func->req_ntid[0] == 0 ? BLOCK_CLASS_ROWS : function->may_team
 			? team_class_of(func->req_ntid) : block_class_of(func->req_ntid);
 		ok = (module->jit || jit_create(&module->jit, &module->ptx, &diag))
 			&& jit_compile(&function->kernel, module->jit, func, function->class,
-				jit_start_tier(), &diag);
+				jit_start_tier(function->may_team && func->req_ntid[0] == 0),
+				&diag);
 		jit_code_set(&function->code, &function->kernel);
 		if (ok) {
 			function_note_code(module, &function->kernel);
@@ -480,15 +482,17 @@ static struct variant *function_make_variant(struct function *function, unsigned
 	}
 	variant->function = function;
 	variant->class = class;
-	if (function->kernel.tier != JIT_TIER_FIRST) {
-		if (!jit_compile(&variant->kernel, module->jit, function->ptx, class,
-				JIT_TIER_BEST, diag)) {
+	const bool has_first = function->kernel.tier == JIT_TIER_FIRST;
+	if (!has_first || function->is_wanted) {
+		if (!jit_improve(&variant->kernel, module->jit, function->ptx, class,
+				has_first ? &function->kernel : NULL, diag)) {
 			mem_free(variant);
 			return NULL;
 		}
 		function_note_code(module, &variant->kernel);
 		function_finish_llvm(module);
 		jit_code_set(&variant->code, &variant->kernel);
+		atomic_init(&variant->is_settled, true);
 	} else {
 		/* the first code, until better code is there */
 		bool is_settled = !jit_may_improve(&function->kernel);
@@ -558,6 +562,7 @@ CUresult function_improve(const char *call, struct function *function)
 		return CUDA_SUCCESS;
 	}
 	pthread_mutex_lock(&module->lock);
+	function->is_wanted = true;
 	bool ok = atomic_load(&function->variants)
 		|| function_make_variant(function, function->class, &diag);
 	struct variant *variant = atomic_load(&function->variants);

@@ -91,17 +91,22 @@ static CUresult await_best(CUfunction function)
 	return cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_KUDZU_TIER, JIT_TIER_BEST);
 }
 
-static void launch(CUfunction function, unsigned lines)
+static void launch_blocks(CUfunction function, unsigned lines, unsigned threads)
 {
 	uint32_t got[BLOCKS * THREADS];
 	CUdeviceptr address = alloc(sizeof(got));
 	void *values[] = {&address};
-	OK(cuLaunchKernel(function, BLOCKS, 1, 1, THREADS, 1, 1, 0, NULL, values, NULL));
+	OK(cuLaunchKernel(function, BLOCKS, 1, 1, threads, 1, 1, 0, NULL, values, NULL));
 	OK(cuMemcpyDtoH_v2(got, address, sizeof(got)));
-	for (uint32_t i = 0; i < countof(got); i++) {
+	for (uint32_t i = 0; i < BLOCKS * threads; i++) {
 		ck_assert_uint_eq(got[i], expected(i, lines));
 	}
 	OK(cuMemFree_v2(address));
+}
+
+static void launch(CUfunction function, unsigned lines)
+{
+	launch_blocks(function, lines, THREADS);
 }
 
 /* Twice: after the first launch has ended, the background may begin. */
@@ -238,6 +243,49 @@ START_TEST(one_long_launch_is_enough_for_the_best_code)
 }
 END_TEST
 
+/* Each thread gets the number of the next one in its block, by shared memory. */
+static const char next_of_each[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
+	".entry k(.param .u64 p)\n{\n.reg .b64 %a, %b; .reg .b32 %t, %n, %x; .shared .b32 s[256];\n"
+	"ld.param.u64 %a, [p]; mov.u32 %t, %tid.x; mov.u32 %n, %ntid.x; mov.u32 %x, s;\n"
+	"mad.lo.u32 %x, %t, 4, %x; st.shared.u32 [%x], %t; bar.sync 0;\n"
+	"add.u32 %x, %t, 1; rem.u32 %x, %x, %n; mov.u32 %n, s; mad.lo.u32 %x, %x, 4, %n;\n"
+	"ld.shared.u32 %x, [%x]; mul.wide.u32 %b, %t, 4; add.u64 %a, %a, %b;\n"
+	"st.global.u32 [%a], %x; ret;\n}\n";
+
+static void launch_next(CUfunction function, unsigned threads)
+{
+	uint32_t got[256];
+	CUdeviceptr address = alloc(sizeof(got));
+	void *values[] = {&address};
+	OK(cuLaunchKernel(function, 1, 1, 1, threads, 1, 1, 0, NULL, values, NULL));
+	OK(cuMemcpyDtoH_v2(got, address, sizeof(got)));
+	for (uint32_t i = 0; i < threads; i++) {
+		ck_assert_uint_eq(got[i], (i + 1) % threads);
+	}
+	OK(cuMemFree_v2(address));
+}
+
+/* Code for a team of warps is for one size of blocks, which the launch tells. */
+START_TEST(a_kernel_with_barriers_is_compiled_for_the_blocks_that_are_launched)
+{
+	CUmodule module;
+	unsigned long before = jit_made_count();
+	OK(cuModuleLoadData(&module, next_of_each));
+	CUfunction k = kernel(module, "k");
+	launch_next(k, 96);
+	ck_assert_int_eq(tier(k), JIT_TIER_FIRST);
+	ck_assert_uint_eq(jit_made_count() - before, 1);
+	OK(await_best(k));
+	launch_next(k, 96);
+	ck_assert_int_eq(tier(k), JIT_TIER_BEST);
+	ck_assert_int_eq(width(k), 32);
+	ck_assert_uint_eq(jit_made_count() - before, 2);
+	launch_next(k, 128); // the best code is wanted, so the launch waits for it
+	ck_assert_uint_eq(jit_made_count() - before, 3);
+	OK(cuModuleUnload(module));
+}
+END_TEST
+
 START_TEST(the_best_code_can_be_had_before_a_launch)
 {
 	CUmodule module;
@@ -247,6 +295,23 @@ START_TEST(the_best_code_can_be_had_before_a_launch)
 	ck_assert_int_eq(tier(k), JIT_TIER_BEST);
 	launch(k, LINES);
 	OK(await_best(k));
+	ck_assert_uint_eq(jit_made_count() - before, 1);
+	OK(cuModuleUnload(module));
+}
+END_TEST
+
+/* Code for blocks of another class is compiled before their launch. */
+START_TEST(the_best_code_can_be_had_for_all_blocks)
+{
+	CUmodule module;
+	CUfunction k = load_kernel(&module);
+	OK(await_best(k));
+	unsigned long before = jit_made_count();
+	launch(k, LINES);
+	ck_assert_uint_eq(jit_made_count() - before, 0);
+	launch_blocks(k, LINES, THREADS - 7);
+	ck_assert_uint_eq(jit_made_count() - before, 1);
+	launch_blocks(k, LINES, THREADS - 7);
 	ck_assert_uint_eq(jit_made_count() - before, 1);
 	OK(cuModuleUnload(module));
 }
@@ -407,7 +472,9 @@ SUITE(tiers)
 	tcase_add_loop_test(tc, the_size_of_the_code_decides_on_the_tier, 0, countof(divided));
 	tcase_add_test(tc, a_kernel_that_is_launched_once_is_compiled_once);
 	tcase_add_test(tc, one_long_launch_is_enough_for_the_best_code);
+	tcase_add_test(tc, a_kernel_with_barriers_is_compiled_for_the_blocks_that_are_launched);
 	tcase_add_test(tc, the_best_code_can_be_had_before_a_launch);
+	tcase_add_test(tc, the_best_code_can_be_had_for_all_blocks);
 	tcase_add_test(tc, launches_need_not_wait_for_the_best_code);
 	tcase_add_loop_test(tc, a_tier_can_be_fixed, 0, countof(fixed));
 	tcase_add_test(tc, the_best_code_is_in_the_cache);
