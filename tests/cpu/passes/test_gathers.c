@@ -182,7 +182,8 @@ static const struct {
 	const char *place;  /* from %r1, the element */
 	const char *access;
 } at_end[] = {
-	{"mad.wide.s32 %rd3, %r1, 4, %rd2;", "ld.global.u32 %r4, [%rd3]; st.global.u32 [%rd9], %r4;"},
+	{"mad.wide.s32 %rd3, %r1, 4, %rd2;",
+		"ld.global.u32 %r4, [%rd3]; st.global.u32 [%rd9], %r4;"},
 	{"mad.wide.s32 %rd3, %r1, 4, %rd2;", "st.global.u32 [%rd3], %r0;"},
 	{"mad.wide.s32 %rd3, %r1, 2, %rd2;", "st.global.u16 [%rd3], %h1;"},
 	{"mad.wide.s32 %rd3, %r1, 8, %rd2;", "st.global.v2.u32 [%rd3], {%r0, %r0};"},
