@@ -75,7 +75,7 @@ static void launch_wrong(kz_module *mod, kz_array *a, kz_error *err)
 	kz_dim3 one = kz_dim(1, 1, 1);
 	float host[16] = {0};
 	show(kz_module_kernel(&other, mod, "scales", err), err);
-	show(kz_module_kernel(&other, mod, "fill", err), err);
+	show(kz_module_kernel(&other, mod, "fill<float>", err), err);
 	if (kz_module_kernel(&scale, mod, "scale", err) || kz_module_kernel(&cached, mod, "cached", err)) {
 		unnoticed++;
 		return;
