@@ -574,7 +574,8 @@ static bool drv_fail_kernel(CUresult code, const char *call, const char *log, kz
 	static const char begin[] = "kernel '", kernel[] = "a kernel";
 	const struct native_code *known = codes_find(KZ_DOMAIN_DRIVER, (int)code);
 	const char *at = known ? strstr(known->text, kernel) : NULL;
-	const char *end = log && strncmp(log, begin, strlen(begin)) == 0 ? strstr(log, "': ") : NULL;
+	const bool is_kernel = log && strncmp(log, begin, strlen(begin)) == 0;
+	const char *end = is_kernel ? strstr(log, "': ") : NULL;
 	if (!at || !end) {
 		return false;
 	}
