@@ -367,7 +367,7 @@ unsigned launch_slots_cancel_late(const struct device *device, uint64_t *wait)
 	for (struct launch_slot *slot = device->active; slot; slot = slot->next) {
 		const uint64_t ran = time - slot->begun;
 		const uint64_t left = slot->limit - ran < hour ? slot->limit - ran + 1 : hour;
-		uint64_t next = slot->limit > 0 ? left : UINT64_MAX; // the device's may have changed
+		uint64_t next = slot->limit > 0 ? left : UINT64_MAX;
 		if (slot->limit > 0 && ran > slot->limit) {
 			launch_slot_cancel_late(slot, device);
 			next = soon;
