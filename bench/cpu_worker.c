@@ -80,7 +80,7 @@ void cpu_worker_stop(struct cpu_worker *worker)
 	*worker = (struct cpu_worker){0};
 }
 
-/* The numbers behind an "ok". */
+/* The numbers after an "ok". */
 static bool receive(struct cpu_worker *worker, double *numbers, int count)
 {
 	char line[200];

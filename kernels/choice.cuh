@@ -2,7 +2,7 @@
 /*
  * Kernel of src/lib/random/choice.c: for each of `count` numbers of [0, 1), the index of the weight
  * that it falls on.  `sums` are the running sums of n weights.  The last index with a weight serves
- * a number that rounding puts behind all of them.
+ * a number that rounding puts after all of them.
  */
 typedef long long kz_i64;
 

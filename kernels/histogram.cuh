@@ -213,7 +213,7 @@ extern "C" __global__ void __launch_bounds__(1) kz_kernel(kz_count *tables, cons
 
 #else /* KZ_SERIAL */
 
-/* The bin of an element, the one behind the last if it has none; elements that are not bins are
+/* The bin of an element, the one after the last if it has none; elements that are not bins are
  * noted. */
 static __device__ inline kz_i64 kz_find(const kz_stored *from, kz_i64 i,
 	const kz_stored_edge *edges, const kz_plan &plan, kz_u64 &most, kz_seen *seen)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernels of src/lib/ops/indexing.c, behind chunks.cuh.  Elements are kz_element, an opaque type of
+ * Kernels of src/lib/ops/indexing.c, after chunks.cuh.  Elements are kz_element, an opaque type of
  * their size; indexes are int64.  One of KZ_CHECK, KZ_TAKE, ... says which kernel is wanted.
  *
  * A serial thread goes along rows: a loop over one row has neither divisions nor branches, and

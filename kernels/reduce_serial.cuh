@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reductions where a block is one thread, which goes through all lanes; behind reduce.cuh.
+ * Reductions where a block is one thread, which goes through all lanes; after reduce.cuh.
  *
  *	KZ_LINEAR     any order gives the same bits: one thread goes from element to element,
  *	              and combines in kz_wide

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reductions where a thread has KZ_PACK lanes side by side, which it reads at once; behind
+ * Reductions where a thread has KZ_PACK lanes side by side, which it reads at once; after
  * reduce.cuh.
  *
  *	KZ_THREADS    the threads of a block: those of a task along x, tasks along y

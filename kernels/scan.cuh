@@ -43,7 +43,7 @@ static __device__ inline kz_element kz_total(const kz_element *from, int count)
 	return total;
 }
 
-/* Scan a segment behind its prefix; its total. */
+/* Scan a segment after its prefix; its total. */
 static __device__ inline kz_element kz_write(kz_element *to, const kz_element *from, int count,
 	kz_element prefix, int exclusive)
 {
@@ -132,7 +132,7 @@ static __device__ inline void kz_scan(kz_element *local, kz_room &room, const kz
 	__syncthreads();
 }
 
-/* Write it behind its prefix. */
+/* Write it after its prefix. */
 static __device__ inline void kz_write(kz_element *to, const kz_element *local, kz_room &room,
 	int count, int left, kz_element prefix, int exclusive)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernels of src/lib/ops/scatter.c, behind indexing.cuh: elements (outer, extent, inner) are
+ * Kernels of src/lib/ops/scatter.c, after indexing.cuh: elements (outer, extent, inner) are
  * combined with values (outer, count, inner), of which value j of the middle belongs to the element
  * at indexes[j].
  *

@@ -10,7 +10,7 @@
  *
  *	KZ_ORDER   find where neighbours rise and where they fall
  *	KZ_LEFT    count the sorted elements before a value
- *	KZ_RIGHT   count those that are not behind it
+ *	KZ_RIGHT   count those that are not after it
  *	KZ_BINS    number the bin between two sorted edges; the last bin has both of its edges
  */
 typedef long long kz_i64;
@@ -73,7 +73,7 @@ extern "C" __global__ void kz_kernel(kz_place *places, const kz_stored *values,
 			left -= half;
 		}
 #ifdef KZ_BINS
-		/* What no bin has goes to one behind the last. */
+		/* What no bin has goes to one after the last. */
 		const bool is_last = at == length
 			&& !kz_less(kz_load(sorted[length - 1]), value);
 		places[begin + i] = (kz_place)(at == 0 ? length - 1 : is_last ? length - 2

@@ -43,7 +43,7 @@ struct kz_rows {
 	struct kz_order_of order;
 };
 
-/* Where the split elements go: (rows, most) each, what is behind that nowhere; or NULL. */
+/* Where the split elements go: (rows, most) each, what is after that nowhere; or NULL. */
 struct kz_split {
 	KZ_POINTER(kz_key) values;
 	KZ_POINTER(kz_i64) indexes;
@@ -216,7 +216,7 @@ static __device__ inline kz_seen kz_narrow(unsigned *counts, kz_bits *kept, cons
 #else /* KZ_SERIAL */
 #define ITEMS 4
 
-/* What is kept is in no order.  It may be where it comes from, behind what all threads have
+/* What is kept is in no order.  It may be where it comes from, after what all threads have
  * read. */
 static __device__ inline kz_seen kz_narrow(unsigned *counts, kz_bits *kept, const kz_source &from,
 	const kz_state &state)
@@ -409,7 +409,7 @@ static __device__ inline kz_bits kz_element(kz_u64 key, const kz_ordering &order
 	return kz_is_nan(bits, order) ? (kz_bits)(SIGN - 1) : bits;
 }
 
-/* Of each row the element at the rank, the one behind it, and the last one: (3, rows). */
+/* Of each row the element at the rank, the one after it, and the last one: (3, rows). */
 extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, kz_i64 rank, kz_bits *to)
 {
 	const kz_i64 step = (kz_i64)gridDim.x * blockDim.x;

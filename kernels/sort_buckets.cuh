@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * More kernels of src/lib/order/sort.c, behind sort.cuh, for KZ_SERIAL and keys of one part of 4 or
+ * More kernels of src/lib/order/sort.c, after sort.cuh, for KZ_SERIAL and keys of one part of 4 or
  * 8 bytes: a sort of long rows whose passes stay in the cache.  A sample says how keys are
  * distributed.  Its piecewise linear distribution function makes a bucket of a key, so that buckets
  * are about as large as each other.  The keys are moved to their buckets, in order, and a thread

@@ -32,7 +32,7 @@ const char *__lsan_default_suppressions(void)
 
 /*
  * The linker puts this in place of Check's function, which writes to a file at each assertion that
- * holds, to say behind which line a test crashed.  A loop spends most of its time with that, so a
+ * holds, to say after which line a test crashed.  A loop spends most of its time with that, so a
  * line counts when a test comes to it for the first time.
  */
 void __real__mark_point(const char *file, int line);

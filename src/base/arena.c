@@ -2,7 +2,7 @@
 /*
  * Memory that is freed all at once.  The arena is a list of blocks; the head block is the one that
  * is being filled, and a request that does not fit starts a new one, so small requests cost an
- * addition.  A large request gets a block of its own behind the head, which stays in use.
+ * addition.  A large request gets a block of its own after the head, which stays in use.
  */
 #include "base/arena.h"
 
@@ -140,7 +140,7 @@ static void arena_free_until(
 }
 
 /* Blocks that were added since the mark stand in front of its head; large ones stand right
- * behind the block that was the head at that time. */
+ * after the block that was the head at that time. */
 void arena_reset(struct arena *arena, const struct arena_mark *mark)
 {
 	struct arena_block *head = mark->head;

@@ -13,7 +13,7 @@ void dl_close(void *object); /* NULL is fine */
 /* The absolute path of the library or program that holds an address, freed with mem_free; NULL
  * if it is not known. */
 char *dl_path(const void *address);
-/* The same, and how far behind the begin of the file's own addresses that is, as addr2line takes
+/* The same, and how far after the beginning of the file's own addresses that is, as addr2line takes
  * it. */
 char *dl_offset(uint64_t *offset, const void *address);
 /* From where to where the library or program that holds an address reaches in memory. */

@@ -150,7 +150,7 @@ static enum fatbin_result fatbin_decode_zstd(
 			zstd_why);
 		return FATBIN_NO_ZSTD;
 	}
-	// Without the padding behind the frame.
+	// Without the padding after the frame.
 	size_t frame = zstd.frame_size(entry->data, entry->used);
 	if (zstd.is_error(frame) || frame > entry->used) {
 		return fatbin_fail_damaged(fatbin, "no Zstandard frame");

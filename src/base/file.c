@@ -236,7 +236,7 @@ bool file_close_alone(int fd)
 	return close(fd) == 0;
 }
 
-/* The path with the process's number in it; behind it, if `is_taken`.  NULL when memory runs
+/* The path with the process's number in it; after it, if `is_taken`.  NULL when memory runs
  * out. */
 static char *file_number(const char *path, bool is_taken)
 {

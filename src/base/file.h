@@ -40,7 +40,7 @@ bool file_put(const char *path, const void *data, size_t size);
 int file_open_alone(const char *path);
 bool file_close_alone(int fd);
 /* Likewise for a path in the environment, where all processes have the same one.  "%p" in it is the
- * process's number; without it, the number is added behind a dot to a name that is taken. */
+ * process's number; without it, the number is added after a dot to a name that is taken. */
 int file_open_asked(const char *path);
 
 /*

@@ -2,7 +2,7 @@
 /*
  * LZ4 blocks.  A block is a list of sequences: a token with two 4-bit lengths, literals, and a
  * match, which is so many bytes again from so far back in the output; lengths of 15 go on in the
- * bytes that follow.  The last sequence ends behind its literals.
+ * bytes that follow.  The last sequence ends after its literals.
  */
 #include "base/lz4.h"
 

@@ -9,8 +9,8 @@
  *
  * The file and the line come from the debug information of the program, which libdw of elfutils
  * reads: all versions of DWARF, compressed sections, files of their own by build id or by
- * .gnu_debuglink.  It is opened when a place is printed first.  A call returns behind itself, so
- * the address that counts is one before the return address.
+ * .gnu_debuglink.  It is opened when a place is printed first.  A call returns to what comes after
+ * it, so the address that counts is one before the return address.
  */
 #include "base/common.h"
 

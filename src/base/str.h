@@ -45,7 +45,7 @@ void str_copy(char *out, size_t size, const struct str *s);
 void str_clear(struct str *s); /* empties it, keeps the memory */
 void str_free(struct str *s);
 
-/* Whether an identifier can have this character behind its first one: ASCII letters, digits and the
+/* Whether an identifier can have this character after its first one: ASCII letters, digits and the
  * underscore, in every locale.  NVRTC takes no others. */
 static inline bool str_is_word(char c)
 {

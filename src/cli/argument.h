@@ -38,7 +38,7 @@ struct argument {
 /* Why a text is no argument, and which part of it. */
 struct argument_fault {
 	size_t offset; /* bytes */
-	size_t length; /* 0: the place behind the offset */
+	size_t length; /* 0: the place after the offset */
 	char message[200];
 };
 

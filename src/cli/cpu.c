@@ -75,7 +75,7 @@ static bool cpu_find_folder(char *out, size_t size)
 	return !wrong;
 }
 
-/* The folder comes first; what the variable said before stays behind it. */
+/* The folder comes first; what the variable said before stays after it. */
 static bool cpu_put_in_front(const char *folder)
 {
 	const char *old = secure_getenv("LD_LIBRARY_PATH");

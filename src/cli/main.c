@@ -263,7 +263,7 @@ static int main_dispatch(int argc, char **argv)
 	    && !words_check_long(name, argv[1], options)) {
 		return CLI_USAGE;
 	}
-	/* "+": stop at the command; the words behind it are its own. */
+	/* "+": stop at the command; the words after it are its own. */
 	switch (getopt_long(argc, argv, "+hV", options, NULL)) {
 	case 'h':
 		return main_print_help();

@@ -180,7 +180,7 @@ static bool numeral_read_real(double *value, float *single, const char *text, co
 	return stop != text;
 }
 
-/* The imaginary part behind the real one: +2j; none is 0. */
+/* The imaginary part after the real one: +2j; none is 0. */
 static bool numeral_read_imaginary(double *value, float *single, const char **end)
 {
 	const char *stop;

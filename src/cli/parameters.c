@@ -2,7 +2,7 @@
 /*
  * The parameters of a kernel.
  *
- * The compiler gives the types and their number.  Names are in the source only.  Behind each
+ * The compiler gives the types and their number.  Names are in the source only.  After each
  * __global__ stand a name and a list in parentheses.  If the name is the kernel's and the list has
  * the right length, the last word of each item is the parameter's name.  This is no parser, and a
  * wrong guess does no harm.
@@ -60,7 +60,7 @@ static const char *parameters_skip_dead(const char *at)
 	return *end == '"' ? end + 1 : end;
 }
 
-/* Split a list at its commas.  `at` is behind the opening parenthesis, and `end` is set to the
+/* Split a list at its commas.  `at` is after the opening parenthesis, and `end` is set to the
  * closing one.  SIZE_MAX if that is missing or there are too many pieces. */
 static size_t parameters_split(
 	struct piece pieces[PARAMETERS_MAX], const char *at, const char **end)
@@ -224,7 +224,7 @@ static bool parameters_next_word(struct piece *word, const char **at)
 	return false;
 }
 
-/* Behind __global__: the names, if it is this kernel with as many parameters. */
+/* After __global__: the names, if it is this kernel with as many parameters. */
 static bool parameters_take_declaration(struct parameters *out, struct piece kernel, const char *at)
 {
 	struct piece word, pieces[PARAMETERS_MAX];

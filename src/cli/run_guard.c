@@ -2,7 +2,7 @@
 /*
  * kudzu run --check: accesses outside of the arrays.
  *
- * By KUDZU_CPU_GUARD the CPU device places allocations so that an access to the first byte behind
+ * By KUDZU_CPU_GUARD the CPU device places allocations so that an access to the first byte after
  * them traps, or to the last byte before them; it then names the thread and the line.  So the
  * kernel is launched twice, each time with new arrays and a new module.  The first launch finds
  * accesses before the arrays, and its output is thrown away.
@@ -134,7 +134,7 @@ kz_status run_guard_check(const struct run_values *values, const struct paramete
 
 /* The log of the CPU device */
 
-/* The number behind a word of its log; 0 if the word is not there. */
+/* The number after a word of its log; 0 if the word is not there. */
 static uint64_t guard_number_behind(const char *log, const char *word)
 {
 	const char *at = strstr(log, word);

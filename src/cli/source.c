@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Files with kernels.  The text decides what a file is: an image has a zero byte, PTX begins with
- * .version behind comments, and the rest is CUDA C++.
+ * .version after comments, and the rest is CUDA C++.
  */
 #include "cli/source.h"
 

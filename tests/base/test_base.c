@@ -195,7 +195,7 @@ START_TEST(arena_memory_is_cleared_aligned_and_apart)
 }
 END_TEST
 
-/* Before the mark one block is begun, none, or a full one; behind it small and large pieces. */
+/* Before the mark one block is begun, none, or a full one; after it small and large pieces. */
 START_TEST(an_arena_goes_back_to_a_mark)
 {
 	static const size_t before[] = {0, 100, 16384};

@@ -97,7 +97,7 @@ static void end(void)
 	kz_device_close(own.dev);
 }
 
-/* Before main's own calls, and so behind all handlers of libraries. */
+/* Before main's own calls, and so after all handlers of libraries. */
 static void early(void)
 {
 	own.is_checked = 1;

@@ -58,7 +58,7 @@ static inline CUresult create_context(CUcontext *context, unsigned flags, CUdevi
 
 #define check(call) check_at(call, #call, __LINE__)
 
-/* A file's bytes with a zero behind them. */
+/* A file's bytes with a zero after them. */
 static inline char *read_file(const char *path)
 {
 	FILE *file = fopen(path, "rb");

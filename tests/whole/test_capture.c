@@ -183,8 +183,8 @@ CAPTURE_TEST(streams_join_a_capture_and_are_joined_back)
 	ok(kz_stream_wait(side, fork, &err));
 	ck_assert(kz_stream_is_capturing(side));
 	launch_axpy(stream, b, a, 2);
-	launch_axpy(side, c, b, 3); /* behind the other, by b */
-	launch_axpy(stream, b, a, 100); /* behind that, by b again */
+	launch_axpy(side, c, b, 3); /* after the other, by b */
+	launch_axpy(stream, b, a, 100); /* after that, by b again */
 	ok(kz_event_record(join, side, &err));
 	ok(kz_stream_wait(stream, join, &err));
 	fails(kz_event_query(join, &err), KZ_STATE,
@@ -193,7 +193,7 @@ CAPTURE_TEST(streams_join_a_capture_and_are_joined_back)
 	ck_assert(!kz_stream_is_capturing(side));
 	ok(kz_graph_count(&nodes, &edges, graph, &err));
 	ck_assert_int_eq(nodes, 3);
-	ck_assert_int_eq(edges, 3); /* the third kernel comes behind both others */
+	ck_assert_int_eq(edges, 3); /* the third kernel comes after both others */
 	ok(kz_graph_instantiate(&exec, graph, &err));
 	ok(kz_exec_launch(exec, NULL, &err));
 	check_all(b, 102);

@@ -214,7 +214,7 @@ static void nothing(void)
 {
 }
 
-/* Work that has not begun, behind a function that waits for the parent. */
+/* Work that has not begun, after a function that waits for the parent. */
 static void enqueue(void)
 {
 	ok(kz_stream_create(&gated, dev, 0, &err));

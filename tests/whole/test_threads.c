@@ -530,7 +530,7 @@ static void check_cause(const char *kernel, const char *thread, int line)
 		"expected line %d, got %d: %s", line, err.line, err.log);
 }
 
-/* Stream b runs its own kernel, behind that of stream a, and only b is ever asked. */
+/* Stream b runs its own kernel, after that of stream a, and only b is ever asked. */
 START_TEST(a_fault_in_another_stream_names_that_streams_kernel)
 {
 	const int at = _i % (2 * (int)countof(calls));
@@ -549,7 +549,7 @@ START_TEST(a_fault_in_another_stream_names_that_streams_kernel)
 }
 END_TEST
 
-/* Two streams fault, one behind the other: all later calls tell of the first. */
+/* Two streams fault, one after the other: all later calls tell of the first. */
 START_TEST(the_first_of_two_faults_is_the_cause)
 {
 	static const char *const kernels[] = {"wild", "mad"};

@@ -30,7 +30,7 @@ static CUresult enter_batch(const char *call, CUstream stream, unsigned long lon
 	return result;
 }
 
-/* Check that the operations of each attribute begin behind the operations of the one before. */
+/* Check that the operations of each attribute begin after the operations of the one before. */
 static CUresult batch_check_starts(const char *call, const size_t *starts, size_t start_count,
 	size_t count)
 {

@@ -4,7 +4,7 @@
  *
  * Its entry block holds the register slots and all that does not change during a call: most special
  * registers and base addresses.  The next block has what belongs to one block of the grid, and the
- * one behind it what belongs to one warp.  That one ends with a switch over the resume points, to
+ * one after it what belongs to one warp.  That one ends with a switch over the resume points, to
  * which emit_flow.c adds a case for each place where the kernel yields.  The basic blocks of cfg.c
  * follow, in one or more versions (emit_blocks.c), with their instructions (emit_inst.c).
  */

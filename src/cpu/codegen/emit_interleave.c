@@ -5,7 +5,7 @@
  * A barrier makes a coroutine of each warp, which saves its registers and loads them again.  And
  * between two barriers a warp may have only one sum, so that each addition waits for the one
  * before.  So a kernel that suits (team.c) gets a third version of its blocks.  There each
- * instruction is made once for each warp of the block, one behind the other.  A barrier costs
+ * instruction is made once for each warp of the block, one after the other.  A barrier costs
  * nothing, results of different warps do not wait for each other, and values that all warps share
  * are loaded once: a register that is the same in all warps has one slot, and its instructions are
  * made once.

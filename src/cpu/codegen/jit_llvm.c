@@ -309,7 +309,7 @@ static LLVMTargetMachineRef llvm_machine_for(struct jit_llvm *llvm, bool is_quic
 
 /* Choose between floating-point numbers as between integers.  What the quick generator makes of the
  * former is a branch, and for it moves all that follows in the block to another one: of thousands
- * in a row each one moves all those behind it. */
+ * in a row each one moves all those after it. */
 static void llvm_choose_by_bits(LLVMBuilderRef builder, LLVMValueRef select)
 {
 	LLVMTypeRef type = LLVMTypeOf(select);

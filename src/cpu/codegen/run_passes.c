@@ -102,7 +102,7 @@ static bool passes_bypass_loops(struct compile *c)
 
 /* Branches of lone threads are tidied before instcombine, which moves code into those that only
  * lead back; and those of teams: a barrier ends a block, though it is nothing in a team, and
- * instcombine would move sums behind it, all terms of a warp's after those of another one, where
+ * instcombine would move sums after it, all terms of a warp's after those of another one, where
  * each term waits for the one before it.  A loop that became one vector goes round once:
  * loop-deletion takes the way back out. */
 static const struct {

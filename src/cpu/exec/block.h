@@ -57,7 +57,7 @@ enum block_end {
 	BLOCK_STOPPED
 };
 
-/* A kernel that never yields may run the blocks behind it, too, `most` in all, as if they were one
+/* A kernel that never yields may run the blocks after it, too, `most` in all, as if they were one
  * block. */
 void block_start(struct block *block, const uint32_t ctaid[3], uint32_t most);
 enum block_end block_step(struct block *block);

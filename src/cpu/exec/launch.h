@@ -42,7 +42,7 @@ struct launch_request {
 	const struct jit_code *code; /* blocks that begin after it has changed run by what it has
 	                                then */
 	size_t local_size;      /* of one thread */
-	size_t stack_size;      /* of one thread, behind that */
+	size_t stack_size;      /* of one thread, after that */
 	struct rt_host *host;   /* NULL: no kernel that calls malloc or has textures */
 	const uint8_t *params;
 	uint8_t *const *globals;

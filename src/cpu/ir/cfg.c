@@ -5,7 +5,7 @@
  * in front of each label that a branch names.
  *
  * Post-dominators are the dominators of the reversed graph (Cooper, Harvey, Kennedy: A Simple, Fast
- * Dominance Algorithm).  Its root is an exit behind all blocks that can end the thread.  A loop
+ * Dominance Algorithm).  Its root is an exit after all blocks that can end the thread.  A loop
  * without end does not reach the exit, so one of its blocks counts as if it could.  Nothing here
  * recurses, for a hostile text could make recursion as deep as it likes.
  */
@@ -176,7 +176,7 @@ static bool cfg_cut_blocks(struct cfg *cfg)
 }
 
 /* Number the blocks that `root` reaches in post-order, along the edges or against them.  Edges are
- * followed last to first, so that in reverse post-order a fall-through comes right behind its
+ * followed last to first, so that in reverse post-order a fall-through comes right after its
  * block. */
 static size_t cfg_post_order(struct cfg *cfg, size_t root, bool backward, size_t next)
 {

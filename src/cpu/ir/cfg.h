@@ -14,7 +14,7 @@ bool cfg_build(struct ptx_module *module, struct ptx_func *func, struct ptx_diag
  * no memory, or too big.
  *
  * A set is an array of parts of CFG_PART_WORDS words, with a bit for each register; NULL is a part
- * without a register.  A block shares parts with the blocks behind it where both have the same
+ * without a register.  A block shares parts with the blocks after it where both have the same
  * registers.  Without that the sets would take the square of the size of a kernel.
  */
 bool cfg_find_live(struct arena *arena, struct ptx_func *func, struct ptx_diag *diag);

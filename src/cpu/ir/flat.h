@@ -184,7 +184,7 @@ void flat_finish_returns(struct flat *f);
 
 /* flat_inst.c: single instructions, for f->body */
 bool flat_is_stack(const struct ptx_inst *inst); /* alloca and its like */
-/* Begin the instructions that a guarded one becomes.  The caller puts the label behind them. */
+/* Begin the instructions that a guarded one becomes.  The caller puts the label after them. */
 size_t flat_begin_guard(struct flat *f, const struct ptx_inst *inst);
 struct ptx_operand flat_reg_operand(unsigned reg);
 struct ptx_operand flat_int_operand(int64_t value);

@@ -108,7 +108,7 @@ static struct flat_place flat_call_actual(struct flat *f, const struct ptx_opera
 	return place;
 }
 
-/* Liveness behind a call, into f->live. */
+/* Liveness after a call, into f->live. */
 static void flat_call_find_live(struct flat *f, size_t index)
 {
 	const struct ptx_func *func = f->body->func;

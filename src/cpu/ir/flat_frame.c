@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Lays out the .local memory of a kernel.  It begins with the bytes that arguments pass through.
- * Then come the variables of the kernel, behind them those of the functions that it calls, and so
- * on: a function lies behind all of its callers, so that two functions share memory only when they
- * can never be active together.  The stack of recursive functions lies behind all of them.
+ * Then come the variables of the kernel, after them those of the functions that it calls, and so
+ * on: a function lies after all of its callers, so that two functions share memory only when they
+ * can never be active together.  The stack of recursive functions lies after all of them.
  *
  * The layout decides where the registers, labels and variables of a function are in the kernel, so
  * the translation of operands is here, too.

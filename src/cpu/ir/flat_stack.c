@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stack of a thread, behind the rest of its .local memory.  It holds the frames of recursive
+ * The stack of a thread, after the rest of its .local memory.  It holds the frames of recursive
  * functions and what alloca allocates.  It grows upwards, in multiples of the largest alignment in
  * the kernel.
  *

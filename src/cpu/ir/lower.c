@@ -12,7 +12,7 @@
  * The condition code, which add.cc writes and addc reads, becomes a register.
  *
  * An instruction without results has no second half.  The list ends with an instruction that ends
- * the thread, so that each wait has a block behind it.
+ * the thread, so that each wait has a block after it.
  *
  * Programs from before Volta let the threads of a warp read from shared memory what other threads
  * of the warp have just written, with volatile but without __syncwarp().  On GPUs that still works,

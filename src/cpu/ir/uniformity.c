@@ -10,7 +10,7 @@
  *
  * The pairs follow from how diverged code runs (emit_flow.c).  Of all blocks that lanes are pending
  * for, the first in reverse post-order runs: the lanes of a loop run until all have left it, and
- * those behind the loop do not see what it writes.  Only where lanes wait in front of a block may
+ * those after the loop do not see what it writes.  Only where lanes wait in front of a block may
  * any other block run meanwhile.
  */
 #include "base/common.h"

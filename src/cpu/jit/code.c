@@ -2,7 +2,7 @@
 /*
  * Loads the object files that LLVM makes for kernels: position-independent code in the large code
  * model, and constants.  One mapping gets a copy of each section that running code needs, and
- * behind them a table of the functions that code may call, the GOT.  Then addresses are filled in,
+ * after them a table of the functions that code may call, the GOT.  Then addresses are filled in,
  * and the mapping becomes executable and is never writable again.  All is in one mapping, so three
  * kinds of relocation are enough: from code to the GOT, from the GOT to a constant, and from the
  * GOT's start to a slot.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Keys and values for the store: both are numbers and bytes, one behind the other.  A key names the
+ * Keys and values for the store: both are numbers and bytes, one after the other.  A key names the
  * library's build id, so that any change to the code generator, to what compiled code calls or to
  * the layout of a value here leaves old entries behind.  The text of the module is in the key as a
  * hash: a module may have a thousand kernels, and each has an entry.
@@ -24,7 +24,7 @@ struct kernel_cache_value {
 	uint8_t is_straight;
 	uint8_t in_order;
 	uint16_t tier;
-	uint32_t id_size;   /* behind this: the build id of LLVM, */
+	uint32_t id_size;   /* after this: the build id of LLVM, */
 	uint32_t path_size; /* and its file, zero-terminated; then the object */
 };
 

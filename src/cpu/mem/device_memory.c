@@ -59,7 +59,7 @@ struct memory_zone {
 	uint64_t cursor;          /* where the search for room begins */
 };
 
-/* Where the memory of one device is, or one of the two parts behind the devices. */
+/* Where the memory of one device is, or one of the two parts after the devices. */
 struct memory_part {
 	struct memory_zone vars;  /* for variables of modules, and the heap of kernels */
 	struct memory_zone rest;
@@ -239,7 +239,7 @@ static void memory_drop_dead(struct device_memory *memory)
 	memory->dead = 0;
 }
 
-/* Look for `size` bytes of free pages and a page behind them, from `low` to the end of a zone.  The
+/* Look for `size` bytes of free pages and a page after them, from `low` to the end of a zone.  The
  * index in *at is where the new range goes. */
 static uint64_t memory_find_room(const struct device_memory *memory, const struct memory_zone *zone,
 	uint64_t low, size_t size, size_t *at)
@@ -774,7 +774,7 @@ void memory_give(struct device_memory *memory, unsigned device, size_t size)
 
 /* --- Between processes --- */
 
-/* Put private memory into a file of its own, with a page behind it for the signature. */
+/* Put private memory into a file of its own, with a page after it for the signature. */
 static struct share *memory_move_to_file(const struct device_memory *memory,
 	const struct memory_range *range)
 {
@@ -854,7 +854,7 @@ bool memory_close(struct device_memory *memory, const void *owner, uint64_t addr
 	return found;
 }
 
-/* How far an address is behind a live range, or before it; UINT64_MAX: there is none. */
+/* How far an address is past a live range, or before it; UINT64_MAX: there is none. */
 static uint64_t memory_distance(const struct memory_range *range, uint64_t address)
 {
 	if (!range || range->is_dead) {

@@ -129,7 +129,7 @@ void share_end(struct share *share, size_t size)
 	if (share && share->kind == SHARE_EXPORTED) {
 		close(share->file);
 	} else if (share && share->kind == SHARE_POOL) {
-		// The signature behind it goes, too.  A failure would only waste memory.
+		// The signature after it goes, too.  A failure would only waste memory.
 		(void)fallocate(share->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 			(off_t)share->offset, (off_t)(size + PAGE));
 	}

@@ -3,7 +3,7 @@
  * See background.h.
  *
  * exit() calls what was registered last first.  So LLVM is loaded and started before the thread is,
- * and the thread's end is registered behind that: else LLVM's objects would be destroyed before the
+ * and the thread's end is registered after that: else LLVM's objects would be destroyed before the
  * thread has ended.  A forked process has no such thread and gets none.
  */
 #include "base/common.h"

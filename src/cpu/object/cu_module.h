@@ -101,7 +101,7 @@ void module_free(struct object *object);
 /* Free a module that was created without a context. */
 void cu_module_release(struct module *module);
 /* Where a variable is and how big; what the caller does not want to know is NULL. */
-/* Bytes of the constant variables that a module defines, as they lie one behind the other. */
+/* Bytes of the constant variables that a module defines, as they lie one after the other. */
 size_t module_const_size(const struct ptx_module *ptx);
 
 CUresult module_global(const char *call, struct module *module, const char *name,

@@ -120,7 +120,7 @@ static bool check_barrier_operands(struct checker *c, size_t index)
 	return true;
 }
 
-/* Selectors that fit, behind the first operands. */
+/* Selectors that fit, after the first operands. */
 static bool check_selects(struct checker *c, unsigned parts)
 {
 	const struct ptx_inst *inst = c->inst;

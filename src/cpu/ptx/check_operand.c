@@ -561,7 +561,7 @@ static bool check_operand(struct checker *c, const struct want *w, const struct 
 	}
 }
 
-/* Read a letter behind the letter of the kind; false if it belongs to the next operand. */
+/* Read a letter after the letter of the kind; false if it belongs to the next operand. */
 static bool check_qualify(struct want *w, char letter, const struct ptx_inst *inst)
 {
 	switch (letter) {

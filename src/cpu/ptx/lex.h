@@ -39,7 +39,7 @@ void lex_init(struct lexer *lexer, const char *text, size_t size);
 /* At the end of the text this gives TOKEN_END, again and again. */
 bool lex_next(struct lexer *lexer, struct lex_token *out, struct ptx_diag *diag);
 
-/* Go on behind the } of the { that was the last token, minding nothing but strings, comments and
+/* Go on after the } of the { that was the last token, minding nothing but strings, comments and
  * lines.  False if it is missing. */
 bool lex_skip_block(struct lexer *lexer, struct ptx_diag *diag);
 

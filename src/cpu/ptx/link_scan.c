@@ -48,7 +48,7 @@ static void *scan_alloc(struct link_scan *s, size_t size)
 	return memory;
 }
 
-/* Skip from an opening mark behind the one that closes it. */
+/* Skip from an opening mark past the one that closes it. */
 static void scan_skip_group(struct link_scan *s, const char *open, const char *close)
 {
 	size_t depth = 0;
@@ -79,7 +79,7 @@ static void scan_add_name(struct link_scan *s, struct item *item)
 	}
 }
 
-/* Behind .entry or .func, up to the body's end or the semicolon. */
+/* After .entry or .func, up to the body's end or the semicolon. */
 static void scan_function(struct link_scan *s, struct item *item)
 {
 	while (!scan_at_end(s) && !link_is_name(&s->token)) {
@@ -101,7 +101,7 @@ static void scan_function(struct link_scan *s, struct item *item)
 	}
 }
 
-/* Behind .global, .const or .shared, up to the semicolon. */
+/* After .global, .const or .shared, up to the semicolon. */
 static void scan_variable(struct link_scan *s, struct item *item)
 {
 	bool in_value = false;
@@ -215,7 +215,7 @@ static void scan_other(struct link_scan *s)
 	} while (!scan_at_end(s) && !(s->token.kind == TOKEN_WORD && s->token.text[0] == '.'));
 }
 
-/* Behind .alias: as visible as the declaration in front of it says. */
+/* After .alias: as visible as the declaration in front of it says. */
 static void scan_alias(struct link_scan *s, struct item *item)
 {
 	const struct name *old = s->token.kind == TOKEN_WORD

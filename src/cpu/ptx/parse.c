@@ -155,7 +155,7 @@ static size_t parse_count_global(const struct parser *p)
 	return p->vars.count + p->shared.count + p->files.count;
 }
 
-/* Behind .entry or .func */
+/* After .entry or .func */
 static void parse_function(struct parser *p, bool is_entry)
 {
 	struct ptx_func from = {.is_entry = is_entry, .is_extern = true};
@@ -189,7 +189,7 @@ static void parse_function(struct parser *p, bool is_entry)
 	p->module->is_separable &= !is_entry || parse_count_global(p) == before;
 }
 
-/* Behind .entry: read the name, and pass over the rest. */
+/* After .entry: read the name, and pass over the rest. */
 static void parse_late(struct parser *p)
 {
 	struct lexer *late = parser_alloc(p, 1, sizeof(*late));

@@ -153,7 +153,7 @@ static void parse_instruction(struct parser *p, const struct ptx_inst *guard,
 	}
 }
 
-/* Behind .branchtargets: L1, L2, N<3>; of which the last is N0, N1, N2 */
+/* After .branchtargets: L1, L2, N<3>; of which the last is N0, N1, N2 */
 static void parse_targets(struct parser *p, struct ptx_operand *out)
 {
 	struct parse_list names = {.data = NULL};

@@ -263,7 +263,7 @@ static void expr_parse_unary(struct parser *p, struct constant *out, int depth)
 	}
 }
 
-/* Behind the '?'. */
+/* After the '?'. */
 static void expr_parse_choice(struct parser *p, struct constant *out, int depth)
 {
 	struct constant yes, no;

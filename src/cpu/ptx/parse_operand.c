@@ -88,7 +88,7 @@ void parse_name(struct parser *p, struct ptx_operand *out)
 	}
 }
 
-/* + 8, - 8, +-8 behind the name in an address */
+/* + 8, - 8, +-8 after the name in an address */
 static void parse_offset(struct parser *p, struct ptx_operand *out)
 {
 	while (at(p, "+") || at(p, "-")) {

@@ -102,7 +102,7 @@ static void var_parse_qualifiers(struct parser *p, struct var_declaration *d)
 }
 
 /* How many elements the first dimension of `x[][4] = { ... }` has: a look ahead at the commas
- * behind the '='.  A failure of the lexer is left to the parser, which comes to the same place. */
+ * after the '='.  A failure of the lexer is left to the parser, which comes to the same place. */
 static size_t var_count_open(struct lexer lexer, size_t inner)
 {
 	struct lex_token token = {.kind = TOKEN_END};
@@ -228,7 +228,7 @@ static void var_parse_address(struct parser *p, size_t offset, unsigned shift, u
 	}
 }
 
-/* 0xff00(name): behind the mask, one byte of an address. */
+/* 0xff00(name): after the mask, one byte of an address. */
 static void var_parse_masked(struct parser *p, struct ptx_var *var, size_t offset, uint64_t mask)
 {
 	unsigned shift = mask ? (unsigned)__builtin_ctzll(mask) : 0;
@@ -359,7 +359,7 @@ static void var_parse_declarator(struct parser *p, const struct var_declaration 
 	}
 }
 
-/* Behind the name in x<4>, which declares x0 to x3. */
+/* After the name in x<4>, which declares x0 to x3. */
 static void var_add_range(struct parser *p, const struct ptx_var *from)
 {
 	uint64_t count = take_int(p);
@@ -466,7 +466,7 @@ static void var_check_kernel_param(struct parser *p, const struct ptx_var *var,
 	}
 }
 
-/* Behind the others.  NULL: no memory, or no place for it. */
+/* After the others.  NULL: no memory, or no place for it. */
 static struct ptx_var *var_add_param(struct parser *p, const struct ptx_var *from, size_t *size)
 {
 	struct ptx_var *var = parser_alloc(p, 1, sizeof(*var));

@@ -178,15 +178,15 @@ struct constant {
 };
 bool at_constant(const struct parser *p);
 void parse_constant(struct parser *p, struct constant *out);
-/* Behind the sign in an address: integers, * / % at most. */
+/* After the sign in an address: integers, * / % at most. */
 int64_t take_offset(struct parser *p);
 
-/* parse_var.c: behind the word for the state space up to the semicolon. */
+/* parse_var.c: after the word for the state space up to the semicolon. */
 void parse_variables(struct parser *p, enum ptx_space space, bool is_extern, bool is_visible);
 /* ( .param ... , .param ... ): laid out one after the other, each at its own alignment. */
 struct ptx_var **parse_params(struct parser *p, bool is_entry, size_t *count, size_t *size);
 
-/* parse_reg.c: behind .reg up to the semicolon. */
+/* parse_reg.c: after .reg up to the semicolon. */
 void parse_registers(struct parser *p);
 /* .v2 .f32: how many of which type. */
 enum ptx_type parse_register_type(struct parser *p, size_t *count);
@@ -198,7 +198,7 @@ void add_special_vectors(struct parser *p);
 enum { MAX_MOVED = 4 };
 void add_vector_move(struct parser *p, const struct ptx_inst *inst, size_t count);
 
-/* parse_body.c: from behind the { to behind the matching }. */
+/* parse_body.c: from after the { to after the matching }. */
 void parse_body(struct parser *p);
 /* Inside of bodies and outside: .loc .file .pragma .section; false if it is none of these. */
 bool parse_common(struct parser *p);
@@ -216,7 +216,7 @@ void parse_vector(struct parser *p, struct ptx_operand *out, const char *end);
 /* parse_call.c */
 /* Bring the operands of a call, as written, into the order of ptx_inst.operands. */
 void call_arrange(struct parser *p, struct ptx_inst *inst);
-/* Behind .callprototype and .calltargets. */
+/* After .callprototype and .calltargets. */
 struct ptx_func *parse_prototype(struct parser *p);
 struct ptx_func *parse_call_targets(struct parser *p);
 

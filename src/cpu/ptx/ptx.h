@@ -323,7 +323,7 @@ struct ptx_operand {
 	bool minus;                   /* -%r, of vmad */
 	bool bracketed;               /* PTX_ADDRESS in [ ]: a memory access, not an address */
 	bool has_base;
-	char select[6];               /* of a video instruction, behind a register: "h1", "b3210" */
+	char select[6];               /* of a video instruction, after a register: "h1", "b3210" */
 	uint8_t real_width;           /* 32 or 64 for 0f and 0d, 0 for a decimal number */
 	unsigned reg;                 /* index in ptx_func.regs; PTX_ADDRESS: base if has_base */
 	unsigned reg2;
@@ -363,7 +363,7 @@ struct ptx_inst {
 	bool has_guard;
 	bool guard_negated;
 	bool has_carry;               /* by lower.c: it reads or writes the condition code */
-	bool is_second;               /* and it is the half behind the wait, with results */
+	bool is_second;               /* and it is the half after the wait, with results */
 	unsigned guard;               /* register */
 	unsigned guard_value;         /* by ssa.c */
 	unsigned carry_in, carry_out; /* by lower.c: registers; */
@@ -407,7 +407,7 @@ struct ptx_label {
 struct ptx_phi {
 	unsigned value;
 	unsigned *args;               /* one for each of ptx_block.pred; of block 0 also the one of
-	                               * the entry, behind them */
+	                               * the entry, after them */
 };
 
 /* By ssa.c. */

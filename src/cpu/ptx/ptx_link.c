@@ -278,7 +278,7 @@ static void link_write_declaration(
 	struct ptx_diag ignored;
 	const char *start = item->start;
 	lex_init(&lexer, start, (size_t)(item->end - start));
-	// Behind the words for the linkage.
+	// After the words for the linkage.
 	while (lex_next(&lexer, &token, &ignored)
 	       && (token_is(&token, ".extern") || token_is(&token, ".weak")
 		|| token_is(&token, ".common") || token_is(&token, ".visible"))) {

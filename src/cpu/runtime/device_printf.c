@@ -101,7 +101,7 @@ static void printf_read_size(struct conversion *c, const char **format)
 	}
 }
 
-/* Read a conversion behind its %.  False if it is not a valid one. */
+/* Read a conversion after its %.  False if it is not a valid one. */
 static bool printf_read_conversion(struct conversion *c, const char **format, struct args *args)
 {
 	size_t flags = 0;

@@ -46,7 +46,7 @@
 /* Generic addresses of .shared memory lie in [warp->shared, warp->shared + RT_SHARED_WINDOW);
  * nothing else that a kernel can address may lie there. */
 #define RT_SHARED_WINDOW 0x1000000u
-/* Behind its own shared memory each block has so many bytes that are reserved, of which the tiles
+/* After its own shared memory each block has so many bytes that are reserved, of which the tiles
  * of more than 32 threads of cooperative groups use the first RT_RESERVED_USED. */
 #define RT_RESERVED_SHARED 1024u
 #define RT_RESERVED_USED 288u
@@ -106,7 +106,7 @@ struct rt_launch {
 	const struct rt_calls *calls;
 	uint32_t sm_count;             /* %nsmid */
 	uint32_t grid_sync[2];         /* %envreg2 and 1: the workspace of a cooperative launch */
-	uint64_t stack_size;           /* bytes of each thread's .local memory behind the
+	uint64_t stack_size;           /* bytes of each thread's .local memory after the
 	                                  kernel's */
 	struct rt_host *host;          /* what the functions below need of the context */
 	uint32_t parts_shift;          /* as in struct memory_parts */
@@ -244,7 +244,7 @@ struct rt_calls {
 		struct surface_request *request, uint32_t *unused);
 	uint32_t (*query)(struct rt_warp *warp, uint64_t handle, const struct rt_query *query,
 		uint32_t *out);
-	/* End the launch with a CUresult: the code must trap behind it. */
+	/* End the launch with a CUresult: the code must trap after it. */
 	void (*fail)(struct rt_warp *warp, uint32_t code);
 	/* The functions of PTX_RUNTIME; `free` gives 0 if the code must trap. */
 	uint32_t (*print)(struct rt_warp *warp, uint64_t format, uint64_t args);
@@ -255,7 +255,7 @@ struct rt_calls {
 	/* Copy the first `read` bytes of `size`; the others become zero. */
 	void (*copy)(struct rt_warp *warp, void *to, const void *from, uint32_t size,
 		uint32_t read);
-	/* Load or store `count` elements of `size` bytes, one behind the other, for each of
+	/* Load or store `count` elements of `size` bytes, one after the other, for each of
 	 * `lanes`. */
 	void (*move_lanes)(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
 		uint32_t size, uint32_t count, uint32_t store);

@@ -3,7 +3,7 @@
 #define CPU_RUNTIME_RT_MMA_H
 
 /*
- * Matrices of a warp, in C: the results of COLLECT_MMA and the operations behind it. mma_encode
+ * Matrices of a warp, in C: the results of COLLECT_MMA and the operations after it. mma_encode
  * makes their details; for ldmatrix and stmatrix the details are the number of matrices, and
  * whether they are transposed.
  *
@@ -16,13 +16,13 @@
 
 #define MATRIX_TRANSPOSED 8u
 
-/* Words: A, B and C, one behind the other; result D. */
+/* Words: A, B and C, one after the other; result D. */
 void mma_compute(struct rt_exchange *x, uint32_t details, uint32_t set);
-/* Words: address (2), stride in elements; of a store the fragment behind it.  Result of a load: the
+/* Words: address (2), stride in elements; of a store the fragment after it.  Result of a load: the
  * fragment. */
 void mma_load(struct rt_exchange *x, uint32_t details, uint32_t matrix, uint32_t set);
 void mma_store(struct rt_exchange *x, uint32_t details, uint32_t set);
-/* Words: address (2); of a store the fragment behind it. */
+/* Words: address (2); of a store the fragment after it. */
 void matrix_load(struct rt_exchange *x, uint32_t details, uint32_t set);
 void matrix_store(struct rt_exchange *x, uint32_t details, uint32_t set);
 /* An 8 x 8 matrix of 16 bits, one word of each thread. */

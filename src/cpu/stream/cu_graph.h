@@ -22,7 +22,7 @@ struct node_data {
 	struct condition *condition; /* of conditional nodes */
 	CUlaunchAttributeValue *attributes; /* of kernels, by their numbers */
 	size_t payload_size;
-	uint8_t *payload;            /* behind this struct */
+	uint8_t *payload;            /* after this struct */
 };
 
 /* With room for a payload, cleared; NULL when memory runs out. */
@@ -123,7 +123,7 @@ struct graph *graph_root(struct graph *graph);
 /* All nodes, including the nodes of child graphs. */
 size_t graph_total(const struct graph *graph);
 /*
- * Fill in all nodes so that each comes behind what it depends on, and what may wait for others as
+ * Fill in all nodes so that each comes after what it depends on, and what may wait for others as
  * late as can be.  A node, if a cycle keeps it from being run; else NULL.
  */
 struct graph_node *graph_sort(struct graph *graph, struct graph_node **order);

@@ -60,7 +60,7 @@ static void graph_plan_add(struct graph_plan *plan, struct node_data *data)
 static struct graph_node *graph_plan_fill(struct graph_plan *plan, struct graph *graph,
 	struct graph_node **order);
 
-/* A conditional node is an item, and behind it are its bodies: for each an item that only marks
+/* A conditional node is an item, and after it are its bodies: for each an item that only marks
  * where it begins, and says in `ends` where the next one does. */
 static struct graph_node *graph_plan_add_condition(struct graph_plan *plan,
 	const struct graph_node *node, struct graph_node **order)
@@ -458,7 +458,7 @@ static bool graph_run_must_leave(struct context *context, uint64_t begun)
 }
 
 /* Run a body of the conditional node at a place, or none, or one again and again.  Returns where
- * what comes behind the bodies is. */
+ * what comes after the bodies is. */
 static size_t graph_run_decide(struct graph_run *run, struct context *context, size_t at)
 {
 	const struct graph_plan *plan = run->plan;

@@ -106,7 +106,7 @@ static inline uint64_t work_blocks(const struct kernel_work *kernel)
 	return (uint64_t)kernel->grid[0] * kernel->grid[1] * kernel->grid[2];
 }
 
-/* The bytes from the first to behind the last that a box touches at one end; false on overflow. */
+/* The bytes from the first to past the last that a box touches at one end; false on overflow. */
 static inline bool work_span(const struct box *box, const struct end *end, size_t *out)
 {
 	size_t rows;

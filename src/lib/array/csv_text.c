@@ -97,7 +97,7 @@ static void csv_skip_blanks(struct csv_text *text)
 	}
 }
 
-/* Go on behind the end of a line, at which the reader is. */
+/* Go on past the end of a line, at which the reader is. */
 static enum csv_result csv_end_line(struct csv_text *text)
 {
 	if (text->at < text->end && *text->at == '\r') {
@@ -135,7 +135,7 @@ enum csv_result csv_skip_line(struct csv_text *text)
 
 /* Fields */
 
-/* The last character of a quoted field is behind its quote. */
+/* The last character of a quoted field is after its quote. */
 static enum csv_result csv_read_quoted(struct csv_text *text, struct csv_field *field,
 	kz_error *err)
 {
@@ -209,7 +209,7 @@ static enum csv_result csv_end_field(struct csv_text *text, const struct csv_fie
 		return CSV_NONE;
 	}
 	return csv_fail(text, text->at, c == '\0' ? "a field contains a zero byte"
-		: "expected a delimiter behind the quote that ends here", err);
+		: "expected a delimiter after the quote that ends here", err);
 }
 
 static bool csv_make_room(struct csv_text *text)

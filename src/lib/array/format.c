@@ -2,7 +2,7 @@
 /*
  * Array elements -> text, laid out as numpy does: columns are aligned over the whole array, lines
  * have at most 75 characters, and a float has the fewest digits that tell it from its neighbours,
- * at most 8 behind the point.
+ * at most 8 after the point.
  *
  * The elements are read three times: for their magnitudes, which decide on exponents; for the
  * widths of their parts; and to print.  Only digits are taken from snprintf, never the decimal
@@ -174,7 +174,7 @@ static double format_round(double value, const struct storage *storage)
 	return ldexp(nearbyint(ldexp(value, -shift)), shift);
 }
 
-/* The fewest digits that the storage reads back as the same number, cut to `fraction` digits behind
+/* The fewest digits that the storage reads back as the same number, cut to `fraction` digits after
  * the point of the number, or of d.ddd with an exponent.  A negative `fraction` cuts nothing. */
 static void format_decimal(struct decimal *out, double value, const struct storage *storage,
 	bool exponent, int fraction)
@@ -207,11 +207,11 @@ struct column {
 	bool exponent;    /* 1.5e+00 */
 	bool plus;        /* positive numbers have a sign */
 	int left;         /* width before the point, sign included */
-	int right;        /* width behind it */
+	int right;        /* width after it */
 	int exponent_len; /* digits of the exponent */
 };
 
-/* The parts of a number's text, appended to `out`; the lengths before and behind the point. */
+/* The parts of a number's text, appended to `out`; the lengths before and after the point. */
 static int format_write_left(char *out, const struct decimal *number, const struct column *column)
 {
 	int len = 0;
@@ -238,7 +238,7 @@ static int format_write_right(char *out, const struct decimal *number, const str
 	for (int i = whole > 0 ? whole : 0; i < number->count; i++) {
 		out[len++] = number->digits[i];
 	}
-	/* A zero has no place behind the point that counts. */
+	/* A zero has no place after the point that counts. */
 	return number->count == 1 && number->digits[0] == '0' ? 0 : len;
 }
 
@@ -387,7 +387,7 @@ static void format_measure(struct format *format, const struct elements *element
 	}
 }
 
-/* The j of a complex number goes behind its digits, before the blanks that fill the column. */
+/* The j of a complex number goes after its digits, before the blanks that fill the column. */
 static int format_add_j(char *out, int len)
 {
 	int end = len;

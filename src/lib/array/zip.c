@@ -145,7 +145,7 @@ static bool zip_inside(const struct zip *zip, int64_t offset, int64_t size)
 	return offset >= 0 && size >= 0 && size <= zip->size && offset <= zip->size - size;
 }
 
-/* The end record: the last one that fits behind the end of the archive; -1 for none. */
+/* The end record: the last one that fits past the end of the archive; -1 for none. */
 static int64_t zip_find_end(const char *tail, int64_t size)
 {
 	for (int64_t at = size - END_SIZE; at >= 0; at--) {

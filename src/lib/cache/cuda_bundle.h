@@ -19,7 +19,7 @@ enum { BUNDLE_PARTS = 1 << CUDA_PART_RUNTIME | 1 << CUDA_PART_CRT | 1 << CUDA_PA
 bool cuda_bundle_is_wanted(uint64_t missing_parts, const struct compiler *compiler);
 
 /*
- * The compiler with the folders of the headers behind its own; stays as long as the process.
+ * The compiler with the folders of the headers after its own; stays as long as the process.
  * NULL: they are not there, and with `install` they could not be written; then *note (freed with
  * mem_free) says why, NULL if this NVRTC carries none or memory runs out.
  */

@@ -540,7 +540,7 @@ static void deps_add_roots(struct deps_scan *scan, const struct compiler *compil
 	}
 }
 
-/* Make a result of the head and the parts, which are one behind the other. */
+/* Make a result of the head and the parts, which are one after the other. */
 static struct deps *deps_create(const struct deps_head *head, const char *bytes, struct hash key,
 	bool is_rested)
 {

@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 #include <sys/stat.h>
 
-/* What a scan has found.  It is on disk as it is here, the bytes behind the head. */
+/* What a scan has found.  It is on disk as it is here, the bytes after the head. */
 struct deps_head {
 	struct hash own_stats;  /* of the caller's folders: stat of each path that was looked at */
 	struct hash cuda_stats; /* the same of CUDA's */

@@ -8,7 +8,7 @@
  * that put work into a stream that may be captured.
  *
  * kz_stream.capture says whether it is.  A captured stream joins memory to the graph instead of
- * being ordered behind the memory's last use.
+ * being ordered after the memory's last use.
  */
 #include "lib/core/device.h"
 
@@ -104,7 +104,7 @@ void capture_forget(struct capture *capture);
 struct kz_stream *capture_abort(struct capture *capture);
 
 
-/* The graph uses memory, in a stream of the capture, behind the use in another stream of it. */
+/* The graph uses memory, in a stream of the capture, after the use in another stream of it. */
 kz_status capture_use(struct capture *capture, struct memory *memory, struct kz_stream *stream,
 	const struct use_kind *kind, kz_error *err);
 /* The graph keeps an object. */

@@ -57,7 +57,7 @@ static void error_sink_line(struct sink *sink, const char *label, const char *te
 	}
 }
 
-/* A text of several lines, each behind `indent`, the last one ended. */
+/* A text of several lines, each after `indent`, the last one ended. */
 static void error_sink_lines(struct sink *sink, const char *indent, const char *text)
 {
 	while (*text) {

@@ -12,8 +12,8 @@
  * else, and no launch can find other data there.
  *
  * What keeps order.  A launch calls memory_use() for the whole set, as a kernel does for its
- * arguments, and is the last use of all of it.  So it comes behind earlier work on this memory,
- * and later work comes behind it, in any streams.
+ * arguments, and is the last use of all of it.  So it comes after earlier work on this memory,
+ * and later work comes after it, in any streams.
  *
  * What keeps captures apart.  While a stream is captured, to wait for it would take the stream that
  * waits into the capture.  So its event `order` is recorded just before the capture, and another

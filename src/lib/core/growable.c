@@ -149,7 +149,7 @@ static kz_status growable_grow(struct growable *growable, int64_t size, kz_error
 	return why.code ? memory_fail(growable->memory, size, &why, err) : KZ_OK;
 }
 
-/* Give back the chunks behind a size.  The work on them has passed. */
+/* Give back the chunks after a size.  The work on them has passed. */
 static kz_status growable_shrink(struct growable *growable, int64_t size, kz_error *err)
 {
 	struct kz_device *dev = growable->memory->device;

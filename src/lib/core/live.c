@@ -62,7 +62,7 @@ struct miss {
 	uint64_t address;
 	uint64_t allocation; /* that the driver names; 0: none */
 	bool is_ours;        /* this is a segment of a pool */
-	bool is_before;      /* the address is before the nearest piece, not behind it */
+	bool is_before;      /* the address is before the nearest piece, not after it */
 	uint64_t distance;   /* to that, LIVE_FAR or more: there is none */
 	kz_live_memory nearest;
 	int32_t argument;    /* for whose host memory that is; or 0 */

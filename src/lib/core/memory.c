@@ -4,8 +4,8 @@
  *
  * A buffer is a range of a `struct memory`.  A memory has a block of the pool, or comes from an
  * allocator of the user's or from another owner.  It remembers the stream that used it last.  Every
- * piece of work calls memory_use() first, which orders the new stream behind that one.  So the last
- * user is behind all others, and the pool can reuse the block in the order of its stream.
+ * piece of work calls memory_use() first, which orders the new stream after that one.  So the last
+ * user is after all others, and the pool can reuse the block in the order of its stream.
  *
  * A memory contains the buffer that it is created for.  The pool parks both together, ready for
  * use, and memory_reuse_buffer() takes them as they are.
@@ -299,7 +299,7 @@ static kz_status memory_use_captured(struct memory *memory, struct kz_stream *st
 }
 
 /* In a stream of another device, whose kernels may access it.  The memory stays with a stream of
- * its own, which memory_used puts behind the other one. */
+ * its own, which memory_used puts after the other one. */
 static kz_status memory_use_abroad(struct memory *memory, struct kz_stream *stream, kz_error *err)
 {
 	pthread_mutex_lock(&memory->lock);

@@ -6,7 +6,7 @@
  *	1. The smallest block that is large enough, of the stream's free list or the idle one.
  *	2. The same after parked memory is merged, and again after the lists of streams that are
  *	   done are moved to the idle one.
- *	3. If the caller does not know the stream, a block of any stream, behind its work.
+ *	3. If the caller does not know the stream, a block of any stream, after its work.
  *	4. A new segment.
  *	5. When the driver has no more: a block of any stream.  Else all unused segments go back,
  *	   the device is waited for, and 4 and 5 are tried once more.
@@ -249,7 +249,7 @@ static kz_status mempool_take_new(struct mempool *pool, struct memory *memory,
 		why->code = found ? CUDA_SUCCESS : code;
 		return KZ_OK;
 	}
-	/* Take the first block; what is behind it, which `rest` describes, goes to the idle
+	/* Take the first block; what is after it, which `rest` describes, goes to the idle
 	 * list. */
 	struct kz_stream *last = segment->source->is_ordered
 		? stream_retain(&pool->device->stream) : NULL;
@@ -344,7 +344,7 @@ void mempool_resize(struct mempool *pool, struct memory *memory, int64_t size, i
 	pthread_mutex_unlock(&pool->lock);
 }
 
-/* Give back a segment that is off the list, behind the stream that used it last. */
+/* Give back a segment that is off the list, after the stream that used it last. */
 static void mempool_end_segment(struct mempool *pool, struct segment *segment,
 	struct kz_stream *last)
 {
@@ -456,7 +456,7 @@ bool mempool_enlist(struct kz_stream *stream)
 }
 
 /* The list for what a stream leaves: the idle one if the stream is done, else that of the default
- * stream, put behind it.  The default stream ends last. */
+ * stream, put after it.  The default stream ends last. */
 static struct free_list *mempool_heir_of(struct mempool *pool, struct kz_stream *stream)
 {
 	struct kz_stream *heir = &pool->device->stream;

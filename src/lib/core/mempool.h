@@ -9,7 +9,7 @@
  * that are free become one block again.  What makes reuse safe is where a free block stands: on the
  * free list of the stream that used it last, or on the list `idle`, for which all work has passed.
  * The caller that gets a block also gets that stream as memory->last, and memory_use() puts other
- * streams behind it.  So a free costs no event, and reuse in the same stream none either.
+ * streams after it.  So a free costs no event, and reuse in the same stream none either.
  *
  * A lock guards the pool, its lists and its segments.  It is held while the driver answers whether
  * a stream is done, never while it allocates, frees or waits.

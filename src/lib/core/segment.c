@@ -3,8 +3,8 @@
  * What the pools ask the driver for, and give back; see segment.h.
  *
  * Segments come from cuMemAlloc.  Memory of cuMemAllocAsync cannot be shared by cuIpcGetMemHandle,
- * and exists behind one stream only; after its free the driver's own pool keeps it, where trimming
- * would not reach it.  So only a pool that keeps nothing uses cuMemAllocAsync.
+ * and exists only for what comes later in one stream.  Once it is freed the driver's own pool keeps
+ * it, where trimming would not reach it.  So only a pool that keeps nothing uses cuMemAllocAsync.
  */
 #include "base/common.h"
 

@@ -10,13 +10,13 @@
  */
 #include "lib/core/device.h"
 
-/* How the driver is asked.  The context is current.  What goes back is idle, or goes behind the
+/* How the driver is asked.  The context is current.  What goes back is idle, or goes after the
  * work in `last`. */
 struct segment_source {
 	const char *call;
 	CUresult (*reserve)(const struct kz_device *dev, CUdeviceptr *address, size_t size);
 	void (*give_back)(struct kz_device *dev, CUdeviceptr address, struct kz_stream *last);
-	bool is_ordered; /* the memory exists behind the default stream */
+	bool is_ordered; /* the memory exists for what comes later in the default stream */
 };
 
 /* Blocks over MEMPOOL_SMALL have segments of their own. */

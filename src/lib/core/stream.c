@@ -249,7 +249,7 @@ kz_status kz_stream_wrap(kz_stream **out, kz_device *dev, void *handle, kz_error
 }
 
 /* The owner may destroy the handle from now on.  What was used in it last goes on to name this
- * stream, which therefore becomes another name of the default stream, behind all work so far. */
+ * stream, which therefore becomes another name of the default stream, after all work so far. */
 static void stream_give_back(struct kz_stream *stream)
 {
 	struct kz_stream *heir = &stream->device->stream;

@@ -8,7 +8,7 @@
  * it passes at once.  A base is renewed when nothing waits, for the driver gives differences as
  * floats.
  *
- * The text of finished events is kept and written with a closing bracket behind it, which the next
+ * The text of finished events is kept and written with a closing bracket after it, which the next
  * write replaces.  So the file is whole JSON after each write.
  *
  * One lock guards all of it.  Nothing here waits for the device but the end of a trace or a device.
@@ -135,7 +135,7 @@ static void trace_cut(const char *close_text)
 	}
 }
 
-/* Write all that there is, and the bracket behind it. */
+/* Write all that there is, and the bracket after it. */
 static void trace_write(void)
 {
 	static const char close_text[] = "\n]\n";

@@ -3,7 +3,7 @@
  * Streams that wait for values in memory, and write them.
  *
  * Such an operation is order itself, so it is not a use of the memory in the sense of memory_use().
- * Otherwise a write would come behind the wait that it is to end.  It only comes behind the last
+ * Otherwise a write would come after the wait that it is to end.  It only comes after the last
  * use.  No stream stands for all of these operations, so the end of the memory waits for the
  * device.
  */
@@ -41,7 +41,7 @@ static CUresult value_enqueue(const struct value_op *op, const struct kz_stream 
 	return CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Put a stream behind the last use of a memory; the context is current. */
+/* Put a stream after the last use of a memory; the context is current. */
 static kz_status value_order(struct memory *memory, struct kz_stream *stream, kz_error *err)
 {
 	kz_status st = KZ_OK;

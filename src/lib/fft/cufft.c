@@ -302,7 +302,7 @@ static kz_status cufft_call(struct cufft_table *table, const struct cufft_step *
 	return st;
 }
 
-/* Launch a step, with work space from the pool, which orders its next use behind this stream. */
+/* Launch a step, with work space from the pool, which orders its next use after this stream. */
 static kz_status cufft_launch(struct cufft_table *table, const struct cufft_step *step,
 	struct kz_stream *stream, bool is_inverse, kz_error *err)
 {

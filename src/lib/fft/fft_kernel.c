@@ -272,7 +272,7 @@ static void fft_choose_block(struct fft_class *class, int64_t size, const struct
 	class->threads = (int)min64(most, FFT_THREADS / class->columns);
 }
 
-/* Columns side by side, or behind each other: compilers make more of these steps if they know
+/* Columns side by side, or one after the other: compilers make more of these steps if they know
  * them. */
 static int32_t fft_known_step(int64_t step, const struct fft_pass *pass, int64_t size)
 {

@@ -5,7 +5,7 @@
  * These put their kernels into the stream that their handle was told last, so a lock covers the
  * telling and the calls.  A device has one handle of each library, made when it is first needed.
  * Work space comes from the device's pool and goes back as soon as the calls are made: the pool
- * orders its next use behind this stream.
+ * orders its next use after this stream.
  *
  * Sums of float32 are float32 sums (no TF32), and those of halves are float32 to their end.
  *

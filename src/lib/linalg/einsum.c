@@ -107,7 +107,7 @@ static kz_status einsum_open_output(struct contract_term *output, int64_t *ndim,
 
 /* Contractions */
 
-/* One call.  Terms are operands and, behind them, results; those without an array are used up. */
+/* One call.  Terms are operands and, after them, results; those without an array are used up. */
 struct einsum_run {
 	const struct einsum *e;
 	const struct einsum_path *path;

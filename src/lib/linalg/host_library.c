@@ -59,7 +59,7 @@ static void *host_symbol(void *object, const char *letter, const char *name, con
 	return dl_symbol(object, symbol);
 }
 
-/* What a library puts behind its names; NULL if the library does not have that part. */
+/* What a library puts after its names; NULL if the library does not have that part. */
 static const char *host_suffix(void *object, enum host_part part)
 {
 	for (size_t i = 0; i < countof(host_suffixes); i++) {

@@ -66,7 +66,7 @@ static int64_t host_info(const struct host_call *call, int64_t info)
  * A product with one column, or one row, is that of a matrix and a vector.  gemv reads the matrix
  * once where gemm would copy it.  The vector may be a row of its matrix: then its step is ld.
  *
- * Complex numbers stay with gemm: zgemv of OpenBLAS 0.3.21 may read a column behind its matrix,
+ * Complex numbers stay with gemm: zgemv of OpenBLAS 0.3.21 may read a column after its matrix,
  * which is a fault where the device's memory ends there.
  */
 static bool host_gemv(struct host_call *call, const void *alpha, const void *beta)

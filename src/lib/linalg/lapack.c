@@ -142,7 +142,7 @@ kz_shape lapack_matrices(const struct lapack *call, int64_t rows, int64_t column
 kz_status lapack_create(kz_array **out, const struct lapack *call, kz_dtype dtype,
 	const kz_shape *shape, kz_error *err)
 {
-	/* zgemv of OpenBLAS 0.3.21 reads a column behind its matrix: that has to be memory. */
+	/* zgemv of OpenBLAS 0.3.21 reads a column after its matrix: that has to be memory. */
 	kz_shape flat = {1, {1}};
 	kz_array *wide = NULL;
 	for (int64_t i = 0; i < shape->ndim; i++) {

@@ -147,7 +147,7 @@ static kz_status matmul_compute_type(kz_dtype *out, struct kz_device *dev, kz_dt
 	return st;
 }
 
-/* `count` products by our own kernel; the first matrices are these bytes behind those of c, a,
+/* `count` products by our own kernel; the first matrices are these bytes after those of c, a,
  * b. */
 static kz_status matmul_call_kernel(const struct product *p, int64_t count,
 	const int64_t offset[3], kz_error *err)

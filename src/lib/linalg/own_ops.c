@@ -88,7 +88,7 @@ static const struct kernel_family own_families[] = {
 	{"lapack", own_write, {[SCHEDULE_MANY] = {KZ_COLUMNS}, [SCHEDULE_ONE] = {1}}},
 };
 
-/* Launch a part for each matrix; `more` are the addresses behind a, and how far each moves in
+/* Launch a part for each matrix; `more` are the addresses after a, and how far each moves in
  * bytes. */
 static void own_launch(struct own_run *run, enum own_part which, struct kz_part *part,
 	const CUdeviceptr from[3], const int64_t next[3])

@@ -383,7 +383,7 @@ kz_status kz_add_dot(kz_array *c, kz_arg alpha, kz_array *a, kz_array *b, kz_arg
 	return kz_gemm(c, alpha, a, KZ_MATRIX_AS_IS, b, KZ_MATRIX_AS_IS, beta, NULL, err);
 }
 
-/* How to multiply matrices from..to: those from..split, those behind it, and both results. */
+/* How to multiply matrices from..to: those from..split, those after it, and both results. */
 struct chain {
 	const struct contract_how *how;
 	kz_arrays arrays;
@@ -391,7 +391,7 @@ struct chain {
 	int64_t *splits;
 };
 
-/* The extent before matrix i, or behind the last one. */
+/* The extent before matrix i, or after the last one. */
 static int64_t product_chain_extent(const kz_arrays *arrays, int64_t i)
 {
 	const kz_shape *shape = &arrays->items[i < arrays->count ? i : i - 1]->shape;

@@ -39,7 +39,7 @@ enum linalg_op {
 	LINALG_ORGQR, LINALG_GESDD, LINALG_SYEVD, LINALG_GEEV, LINALG_OPS
 };
 
-/* The element types of tasks.  Those behind LINALG_TYPES, float16 and bfloat16, are for GEMM only;
+/* The element types of tasks.  Those after LINALG_TYPES, float16 and bfloat16, are for GEMM only;
  * its sums are float32. */
 enum linalg_type {
 	LINALG_S, LINALG_D, LINALG_C, LINALG_Z, LINALG_TYPES, LINALG_H = LINALG_TYPES, LINALG_B,

@@ -26,7 +26,7 @@ static const char magic[8] = "KZBNDL\r\n";
 
 struct header {
 	char magic[8];
-	struct hash hash;      /* of all behind it */
+	struct hash hash;      /* of all after it */
 	uint64_t size;         /* of the file */
 	uint64_t count;        /* of the images */
 	uint64_t source;       /* where the source begins, to the end of the file */

@@ -167,7 +167,7 @@ static kz_status kernel_launch_ask_shared(const struct launch *launch, kz_error 
 	return st;
 }
 
-/* What few launches need.  The stream is put behind the last use of every memory.  A graph that the
+/* What few launches need.  The stream is put after the last use of every memory.  A graph that the
  * launch is captured into keeps the kernel. */
 static kz_status kernel_launch_prepare(const struct launch *launch, kz_error *err)
 {

@@ -4,7 +4,7 @@
  *
  * Each argument has a place of its parameter's size, which the driver reads at each launch.  To set
  * one is to convert it there.  Beside it is the memory that it keeps alive.  The list of all these,
- * without gaps, is what a launch has to order its stream behind.
+ * without gaps, is what a launch has to order its stream after.
  */
 #include "base/common.h"
 

@@ -116,7 +116,7 @@ struct custom_call {
 	int ndim;         /* what is left of the shape when axes are merged; 0: flat */
 	int64_t layout[KZ_MAX_DIMS * (1 + CUSTOM_ARRAYS)]; /* struct kz_layout of the kernel */
 	union custom_slot slots[DECLARE_MAX];
-	int64_t numbers[4];  /* what the kernel gets behind the arguments: n, ... */
+	int64_t numbers[4];  /* what the kernel gets after the arguments: n, ... */
 	CUdeviceptr to;      /* where a reduction goes */
 	void *params[DECLARE_MAX + 8];
 	int param_count;

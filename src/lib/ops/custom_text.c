@@ -2,9 +2,9 @@
 /*
  * Users' strings -> CUDA C.
  *
- * The strings go in as they are, each behind a #line that names it, so that the compiler's places
+ * The strings go in as they are, each after a #line that names it, so that the compiler's places
  * are places in what the user wrote.  The argument list is that of the kernel, with our parameters
- * behind it.  Where arrays are not plain pointers, objects of the same names hide them.
+ * after it.  Where arrays are not plain pointers, objects of the same names hide them.
  *
  * A reduction takes chunks of a fixed number of elements.  Lane l of a chunk combines its elements
  * l, l + 256, ... in this order; then the lanes are combined in halves.  A lane is a thread, or, in

@@ -35,7 +35,7 @@ struct eval_token {
 	} value;
 };
 
-/* Read the token at or behind byte `at` of a text; the error of a bad one goes into `err`. */
+/* Read the token at or after byte `at` of a text; the error of a bad one goes into `err`. */
 void eval_lex(struct eval_token *out, const char *text, size_t at, kz_error *err);
 
 #endif

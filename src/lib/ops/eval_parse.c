@@ -383,7 +383,7 @@ static int parse_unknown_function(struct eval_parser *p, const struct eval_token
 		nearest.name ? nearest.name : "", nearest.name ? "'?)" : "");
 }
 
-/* The operands of a call, up to the parenthesis behind them; returns how many, -1 on failure. */
+/* The operands of a call, up to the parenthesis after them; returns how many, -1 on failure. */
 static int parse_operands(struct eval_parser *p, int args[EXPR_OPERANDS])
 {
 	int count = 0;

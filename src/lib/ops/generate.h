@@ -68,9 +68,9 @@ void generate_store(struct str *source, kz_dtype dtype, const char *place, const
 /* The device functions that values of some types need: those of dtype_bit(). */
 void generate_prelude(struct str *source, uint32_t dtypes, bool with_integers);
 /* The parts of a kernel that computes an expression, for callers that write their own loops.
- * Parameters of the kernel, each behind a comma; the numbers as constants; constant arrays as
+ * Parameters of the kernel, each after a comma; the numbers as constants; constant arrays as
  * constants; the nodes, of which n0, n1, ... are the values.  Element i of array k is in row<k +
- * 1>[i], and where layout.unit is not set it is i * step<k + 1> bytes behind that. */
+ * 1>[i], and where layout.unit is not set it is i * step<k + 1> bytes after that. */
 void generate_number_params(struct str *source, const struct expr *expr);
 void generate_numbers(struct str *source, const struct expr *expr);
 void generate_constants(struct str *source, const struct generate *generate);

@@ -30,7 +30,7 @@ enum { INTEGRATE_VIEWS = 8 };
 struct integral {
 	const char *name;      /* of the function, for errors */
 	struct kz_array y;
-	struct kz_array x;     /* of as many extents as y behind the axis, or as y */
+	struct kz_array x;     /* of as many extents as y after the axis, or as y */
 	bool has_x;
 	int64_t x_axis;
 	int64_t axis;
@@ -195,7 +195,7 @@ static int integrate_add_one(struct integral *in, struct expr *expr, int64_t i, 
 	return expr_apply_two(expr, KZ_OP_MULTIPLY, node, expr_float(expr, number, err), err);
 }
 
-/* Behind the sum over pairs, `sums`: an even number of samples leaves the last interval over, or
+/* After the sum over pairs, `sums`: an even number of samples leaves the last interval over, or
  * the first, or half of each. */
 static kz_status integrate_add_ends(kz_array **out, struct integral *in, struct kz_array *sums,
 	kz_error *err)
@@ -554,7 +554,7 @@ static kz_status integrate_write_terms(struct kz_array *terms, struct integral *
 	return node < 0 ? KZ_INVALID : elementwise_run(NULL, &expr, &how, err);
 }
 
-/* Of `terms`; behind a first element of 0 if there is to be an initial value. */
+/* Of `terms`; after a first element of 0 if there is to be an initial value. */
 static kz_status integrate_accumulate(kz_array **out, const struct integral *in,
 	struct kz_array *terms, const kz_integrate_options *options, kz_error *err)
 {

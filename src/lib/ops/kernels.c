@@ -33,7 +33,7 @@ struct kernels_entry {
 	_Atomic(struct kz_kernel *) kernel; /* NULL while it is being compiled */
 	struct kz_module *module;           /* NULL: another entry has it */
 	bool failed;                        /* there is no kernel, and nobody at work on one */
-	_Alignas(16) char bytes[];          /* the value, and the key behind it */
+	_Alignas(16) char bytes[];          /* the value, and the key after it */
 };
 
 struct kernels_slots {

@@ -14,7 +14,7 @@
 
 #include <kudzu/kernel.h>
 
-/* Write the source of a kernel, `kz_kernel`, behind what kernels.c says of the schedule.  The
+/* Write the source of a kernel, `kz_kernel`, after what kernels.c says of the schedule.  The
  * string says if memory ran out. */
 typedef void kernels_write(struct str *source, const void *context);
 

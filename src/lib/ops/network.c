@@ -166,7 +166,7 @@ kz_status kz_log_softmax(kz_array **out, kz_array *x, int64_t axis, const kz_op_
 
 /* The class of each line, and 0, 1, 2 ... to compare it with. */
 struct classes {
-	struct kz_array column; /* a draft of the caller's array with an extent of 1 behind */
+	struct kz_array column; /* a draft of the caller's array with a last extent of 1 */
 	struct kz_array *all;   /* int64, 1-d */
 };
 

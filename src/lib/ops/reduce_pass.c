@@ -47,7 +47,7 @@ struct reduce_pass {
 	struct kz_device *device;
 	struct kz_array *target;
 	struct kz_buffer *partials;  /* what the last pass left, or NULL */
-	int arrays;                  /* operands 1 to this; behind them, maybe, the index */
+	int arrays;                  /* operands 1 to this; after them, maybe, the index */
 	int operands;
 	int ndim;
 	bool reduced[STRIDED_ROOM];
@@ -196,7 +196,7 @@ static void pass_sort_axes(struct reduce_pass *pass)
 	}
 	pass->ndim = ndim;
 	for (int i = 1; i < ndim; i++) {
-		/* The place behind the last one is free. */
+		/* The place after the last one is free. */
 		int64_t mine = pass_distance(pass, i);
 		int j = i;
 		pass_move_axis(pass, KZ_MAX_DIMS, i);

@@ -126,7 +126,7 @@ static kz_status scatter_atomic(struct scatter *s, kz_error *err)
 	return scatter_launch(s, ATOMIC, divide_up(s->values->count, CHUNK), params, arrays, err);
 }
 
-/* The lists of all indexes, one behind the other; *ends has where each ends, *counts how long it
+/* The lists of all indexes, one after the other; *ends has where each ends, *counts how long it
  * is. */
 static kz_status scatter_list(struct kz_array **list, struct kz_array **ends,
 	struct kz_array **counts, struct scatter *s, kz_error *err)

@@ -7,7 +7,7 @@
 
 #include <kudzu/array.h>
 
-/* Where runs begin, and the end of the array behind them: contiguous int64.  `differ` is an
+/* Where runs begin, and the end of the array after them: contiguous int64.  `differ` is an
  * expression that says whether an element `a` is no more in the run of the one before it, `b`.
  * *marks, unless it is NULL, is True where a run begins.  Waits for the array. */
 kz_status runs_find(struct kz_array **out, struct kz_array **marks, struct kz_array *array,

@@ -21,12 +21,12 @@ bool select_is_worth(kz_dtype dtype, int64_t n, int64_t ranks);
 /* Find the elements at `count` ranks of each row, in rising order and inside of the row.  Rows,
  * stream and order are set. */
 kz_status select_run(struct select *select, const int64_t *ranks, int count, kz_error *err);
-/* Of each row the first element found, whose rank is given, the one behind it and the last one:
+/* Of each row the first element found, whose rank is given, the one after it and the last one:
  * arrays of (rows), which the caller releases.  Of floats a zero is positive, and NaN has one
  * form. */
 kz_status select_give(struct kz_array *out[3], struct select *select, int64_t rank, kz_error *err);
 /* The first `most` elements of each row, or their indexes, split by the elements found: those
- * before one, equal to it, behind it, each in the order of the row.  Either may be NULL. */
+ * before one, equal to it, after it, each in the order of the row.  Either may be NULL. */
 kz_status select_split(struct kz_array **values, struct kz_array **indexes, struct select *select,
 	int64_t most, kz_error *err);
 void select_finish(struct select *select);

@@ -132,7 +132,7 @@ static const uint16_t generator_sobol[] = {
 
 enum { GENERATOR_DIRECTIONS = 32, GENERATOR_ROW = GENERATOR_DIRECTIONS + 1, GENERATOR_MOST = 512 };
 
-/* The direction numbers of the next dimension; returns the place of the one behind it. */
+/* The direction numbers of the next dimension; returns the place of the one after it. */
 static const uint16_t *generator_direct(uint32_t *row, const uint16_t *numbers)
 {
 	uint32_t polynomial = *numbers++;

@@ -67,9 +67,9 @@ struct rtc_image {
 	char *templates;    /* kernel templates of the source, a line each; NULL if there are
 	                       none */
 	char *aliases;      /* further names by which instances were asked for, each with the symbol
-	                     * behind it, a line each; NULL if there are none */
+	                     * after it, a line each; NULL if there are none */
 	char *packed;       /* not NULL: data and texts lie in this, and nobody changes the image;
-	                     * the parameters of its kernels lie behind these */
+	                     * the parameters of its kernels lie after these */
 };
 
 struct rtc_request {

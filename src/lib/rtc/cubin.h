@@ -15,7 +15,7 @@ struct cubin {
 	struct map sections;        /* name -> index + 1 */
 };
 
-/* A record as it stands; what is behind a sized one was found to be in the section. */
+/* A record as it stands; what is after a sized one was found to be in the section. */
 struct cubin_record {
 	unsigned char format;
 	unsigned char attribute;

@@ -288,14 +288,14 @@ static char *diag_slice_copy(struct slice slice)
 
 struct diag_block {
 	struct head head;
-	struct slice more;    /* the log's lines behind the head, up to its excerpt */
+	struct slice more;    /* the log's lines after the head, up to its excerpt */
 	struct slice excerpt; /* of the log or of the source; text NULL if there is none */
 	bool has_caret;
 	size_t caret;         /* its byte in the excerpt */
-	struct slice after;   /* the log's lines behind the caret */
+	struct slice after;   /* the log's lines after the caret */
 };
 
-/* Read a block whose head has been read; *log is behind the head. */
+/* Read a block whose head has been read; *log is after the head. */
 static void diag_read_block(struct diag_block *block, const char **log)
 {
 	struct slice line;
@@ -376,7 +376,7 @@ static bool diag_saves_our_macro(struct slice line)
 	return end && headers_has_macro(name, (size_t)(end - name));
 }
 
-/* The prelude is named in the message, or in a line behind it: "kudzu/prelude.h(10): here". */
+/* The prelude is named in the message, or in a line after it: "kudzu/prelude.h(10): here". */
 static bool diag_names_prelude(const struct diag_block *block)
 {
 	return diag_slice_has(block->head.message, HEADERS_PRELUDE)

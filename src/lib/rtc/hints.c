@@ -225,7 +225,7 @@ static const char *hints_find_foreign(const struct hint_error *error, const char
 		? hint : NULL;
 }
 
-/* The error is at the beginning of a line, or behind words such as __global__. */
+/* The error is at the beginning of a line, or after words such as __global__. */
 static const char *hints_find_start(const struct hint_error *error, const char *hint)
 {
 	size_t i = 0;

@@ -58,7 +58,7 @@ static void includes_take_name(const struct includes_text *in, const char *at)
 	}
 }
 
-/* Whether the word at `at` is that of a directive: # or %: is before it, or a comment, behind which
+/* Whether the word at `at` is that of a directive: # or %: is before it, or a comment, after which
  * either may be. */
 static bool includes_is_directive(const struct includes_text *in, const char *at)
 {

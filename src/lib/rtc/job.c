@@ -314,7 +314,7 @@ static const char **job_sort_names(const struct job *job, size_t *count)
 	return names;
 }
 
-/* NVRTC up to CUDA 12.0 does not quote the name expression that an error is about.  Put it behind
+/* NVRTC up to CUDA 12.0 does not quote the name expression that an error is about.  Put it after
  * the error, as newer ones do. */
 static void job_quote_names(struct job *job)
 {

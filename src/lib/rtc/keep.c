@@ -31,7 +31,7 @@ struct keep_place {
 	char *cache; /* the cache folder, which `path` is in; NULL: the program's own file */
 };
 
-/* Whether a file of the program has just this text, perhaps behind a byte order mark; KZ_NO_MEMORY
+/* Whether a file of the program has just this text, perhaps after a byte order mark; KZ_NO_MEMORY
  * or KZ_OK. */
 static kz_status keep_file_has(bool *same, const char *path, const char *text, kz_error *err)
 {

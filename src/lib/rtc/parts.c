@@ -46,7 +46,7 @@ static bool parts_begins(const void *data, size_t size, const char *magic, size_
 	return size >= magic_size && memcmp(data, magic, magic_size) == 0;
 }
 
-/* Whether the first word is .version; there may be no zero behind it. */
+/* Whether the first word is .version; there may be no zero after it. */
 static bool parts_is_ptx(const char *at, size_t size)
 {
 	const char *end = at + size;

@@ -28,9 +28,9 @@ struct ptx_line {
 
 /* Whether a name, a directive or a number can have this character. */
 bool ptx_is_word(char c);
-/* Behind white space and comments. */
+/* After white space and comments. */
 const char *ptx_skip_space(const char *at);
-/* Behind the brace that closes one that is open. */
+/* After the brace that closes one that is open. */
 const char *ptx_skip_braces(const char *at);
 
 /* Take the next one off a zero-terminated text; comments and white space go by. */

@@ -159,7 +159,7 @@ static void *rtc_link_thread_main(void *arg)
 	bool ok = rtc_link_check(work, linker->Create(&handle, work->option_count, work->options),
 		"nvJitLinkCreate");
 	for (const struct part *part = work->request->parts->first; ok && part; part = part->next) {
-		/* The zero behind PTX counts. */
+		/* The zero after PTX counts. */
 		size_t size = part->size + (part->kind == RTC_PTX);
 		ok = !rtc_link_wants(work->request, part)
 			|| rtc_link_check(work, linker->AddData(handle, types[part->kind],

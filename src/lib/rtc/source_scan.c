@@ -596,7 +596,7 @@ static bool scan_tokens(struct scanner *s)
 	return false;
 }
 
-/* Read the declarations, then the rest behind a brace that closes nothing. */
+/* Read the declarations, then the rest after a brace that closes nothing. */
 static bool scan_text(struct scanner *s)
 {
 	bool ok = scan_tokens(s);

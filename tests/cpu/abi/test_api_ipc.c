@@ -571,7 +571,7 @@ static CUevent hear_event(void)
 	return event;
 }
 
-/* The first half holds a stream up with a kernel and records behind it; the second one waits. */
+/* The first half holds a stream up with a kernel and records after it; the second one waits. */
 static void record_late(void)
 {
 	CUevent event = tell_event();

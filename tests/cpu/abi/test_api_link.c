@@ -472,7 +472,7 @@ START_TEST(memory_may_run_out_while_linking)
 }
 END_TEST
 
-/* --- Nothing behind the size --- */
+/* --- Nothing after the size --- */
 
 /* A fat binary of one entry, as it is: test_image.c has compressed ones. */
 static const char fatbin_path[] = KZ_TEST_DIR "/data/fatbin/plain.fatbin";

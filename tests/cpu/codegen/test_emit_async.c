@@ -249,7 +249,7 @@ START_TEST(bulks_of_zeros_are_stored)
 }
 END_TEST
 
-/* Sizes that end behind one of both spaces, or wrap around. */
+/* Sizes that end past one of the two spaces, or wrap around. */
 static const char *const bad_bulks[] = {
 	"cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [s], [%rd0], %r1, [bar];",
 	"cp.async.bulk.global.shared::cta.bulk_group [%rd0], [s], %r1;",

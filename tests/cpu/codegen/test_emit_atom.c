@@ -95,7 +95,7 @@ static uint64_t cas(uint64_t a, uint64_t b)
 }
 
 static const struct operation {
-	const char *text; /* behind the space */
+	const char *text; /* after the space */
 	unsigned size;
 	uint64_t mask;    /* of what comes and what is there */
 	uint64_t (*apply)(uint64_t a, uint64_t b);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which loads have 32 bytes: loads from memory in kernels that read little.  Which of these come
- * with a prefetch of the bytes behind them: those in loops.  The values that they load stay the
+ * with a prefetch of the bytes after them: those in loops.  The values that they load stay the
  * same.
  */
 #include "base/common.h"
@@ -100,7 +100,7 @@ static void fill_memory(void)
 	}
 }
 
-/* Behind what is read. */
+/* After what is read. */
 enum { RESULTS = 64 };
 
 static void check_sums(const struct kernel *k)

@@ -316,7 +316,7 @@ START_TEST(lanes_lie_at_any_distance)
 END_TEST
 
 /* Elements 24 bytes apart, of which from the 21st on none is there: its thread is named, or, as
- * lanes read in no order, one behind it. */
+ * lanes read in no order, one after it. */
 static const char *const apart[] = {"ld.global.u32 %r1, [%rd3]; st.u32 [%rd9+16], %r1;",
 	"ld.global.v2.u64 {%rd4, %rd5}, [%rd3]; st.u64 [%rd9+16], %rd5;",
 	"st.global.u32 [%rd3], %r0;", "st.global.v2.u64 [%rd3], {%rd0, %rd0};"};

@@ -286,7 +286,7 @@ static unsigned share(const struct product *p, unsigned elements)
 
 enum { AT_D = 48 };
 
-/* Put the matrices down in the threads' memory, fragment behind fragment. */
+/* Put the matrices down in the threads' memory, fragment after fragment. */
 static void scatter(const struct product *p)
 {
 	const struct type *kinds[] = {type_named(p->a), type_named(p->b), type_named(p->c)};

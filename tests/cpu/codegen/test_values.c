@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What registers hold: behind guarded writes, in loops that exchange them, where control comes from
+ * What registers hold: after guarded writes, in loops that exchange them, where control comes from
  * several places, and across yields.  Each body runs at both widths, in whole and partial warps.
  * It leaves three words, which a function of C computes, too.
  */

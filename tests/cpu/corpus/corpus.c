@@ -118,7 +118,7 @@ CUdeviceptr corpus_put(const void *data, size_t size)
 	return address;
 }
 
-/* Nothing was written behind any buffer. */
+/* Nothing was written after any buffer. */
 static void check_guards(void)
 {
 	struct corpus *c = &corpus;

@@ -46,7 +46,7 @@ void corpus_refused(const char *source, int arch, const char *text);
 /* For cases: what runs now. */
 int corpus_arch(void);
 
-/* Memory of the device, with a guard behind it; it lives as long as the case. */
+/* Memory of the device, with a guard after it; it lives as long as the case. */
 CUdeviceptr corpus_put(const void *data, size_t size);
 CUdeviceptr corpus_room(size_t size);
 void corpus_set(CUdeviceptr address, const void *data, size_t size);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More blocks than workers.  Behind the barrier each thread adds its right neighbour, before or
+/* More blocks than workers.  After the barrier each thread adds its right neighbour, before or
  * after that has added its own: not the same every time.  That all were doubled before is
  * certain. */
 static void run_grid_sync(void)

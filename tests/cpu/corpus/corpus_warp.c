@@ -252,7 +252,7 @@ static void run_wmma(void)
 
 /*
  * Which element of the 16 x K matrix A, and of the K x 8 matrix B, is half `h` of register `r` in a
- * lane (PTX ISA: mma.m16n8k16, m16n8k8).  The sum that it writes behind the product comes from
+ * lane (PTX ISA: mma.m16n8k16, m16n8k8).  The sum that it writes after the product comes from
  * shared memory that nobody has written.
  */
 static void run_mma(void)

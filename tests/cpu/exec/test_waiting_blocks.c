@@ -17,7 +17,7 @@
 static const char ptx[] = TOP
 	/* Round after round thread 0 adds the number of its block, from 1 on, to shared memory, and
 	 * waits until the thread 0 of each block has.  The last one that comes to p[0] counts p[1]
-	 * up.  Each thread stores what the block has in the end behind that. */
+	 * up.  Each thread stores what the block has in the end after that. */
 	".visible .entry rounds(.param .u64 p, .param .u32 n)\n{\n" REGISTERS
 	"	.shared .align 4 .b32 sum;\n	.local .align 4 .b32 mine[4];\n"
 	"	ld.param.u64 %rd1, [p];\n	ld.param.u32 %r1, [n];\n"

@@ -44,7 +44,7 @@ static const struct {
 		"access to address 0x", 32768},
 };
 
-/* Thread 0 accesses so many bytes before the memory, or thread 31 so many behind it: 0 is
+/* Thread 0 accesses so many bytes before the memory, or thread 31 so many after it: 0 is
  * inside. */
 static CUresult go_astray(size_t place, uint64_t distance, bool below, CUdeviceptr memory)
 {

@@ -50,7 +50,7 @@ static const char write_byte[] = "st.global.u8 [%rd3], %r1;";
 static const char add[] = "red.global.add.f32 [%rd3], 0f3f800000;";
 static const char same[] = "ld.global.u32 %r3, [%rd1+80];\nst.global.u32 [%rd4], %r3;";
 
-/* `in` has `size` bytes, and the kernel gets the address so many bytes behind its start. */
+/* `in` has `size` bytes, and the kernel gets the address so many bytes after its start. */
 static const struct {
 	const char *guard, *body;
 	size_t size;

@@ -132,7 +132,7 @@ START_TEST(indexes_wrap_as_ptx_says)
 END_TEST
 
 /* In blocks of rows, of which each begins somewhere else: what one index is in front of the end of
- * the space, others are behind it. */
+ * the space, others are after it. */
 static const struct form row_forms[] = {
 	{"mov.u32 %r3, %tid.x; mov.u32 %r4, %tid.y; mad.lo.u32 %r2, %r4, %r7, %r3;\n"
 	 "add.u32 %r2, %r2, %r1; mul.wide.u32 %rd2, %r2, 1;", 1, 0, false, 100},

@@ -163,7 +163,7 @@ START_TEST(lex_counts_lines_and_columns_over_comments)
 END_TEST
 
 static const struct {
-	const char *text; /* behind the first { */
+	const char *text; /* after the first { */
 	int line;         /* of the end, 0: there is none */
 } blocks[] = {
 	{"}", 1}, {"a; \"}\" // }\n/ /* }\n} */ {;} b\n}", 4}, {"a { b }", 0}, {"a; // }", 0},

@@ -443,7 +443,7 @@ static void add_exchange_access(struct gen *g, enum gen_kind kind, struct gen_ar
 	inst->dst[0] = gen_result(g, GEN_D);
 }
 
-/* Each thread writes a word; each reads some other thread's, or the one behind the last. */
+/* Each thread writes a word; each reads some other thread's, or the one after the last. */
 static void add_exchange(struct gen *g)
 {
 	struct gen_arg index = gen_fresh(g, GEN_R);

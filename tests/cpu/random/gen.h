@@ -37,7 +37,7 @@ enum gen_bank { GEN_P, GEN_H, GEN_R, GEN_D, GEN_F, GEN_G, GEN_BANKS };
 extern const unsigned gen_visible[GEN_BANKS];
 extern const unsigned gen_bits[GEN_BANKS];
 
-/* Registers of bank R behind the visible ones that the printers and the interpreter fill in; in a
+/* Registers of bank R after the visible ones that the printers and the interpreter fill in; in a
  * function that is called each is r0 plus its number. */
 enum gen_special {
 	GEN_GTID,     /* in the grid */
@@ -234,7 +234,7 @@ void gen_free(struct gen_program *program);
 struct gen_layout {
 	size_t threads;      /* of the grid */
 	size_t block;        /* threads of a block */
-	size_t own;          /* and `striped` behind it */
+	size_t own;          /* and `striped` after it */
 	size_t striped;
 	size_t registers; /* for each thread and bank a 64-bit hash of the visible registers, when
 			   * the thread has come to its end */

@@ -364,7 +364,7 @@ static void print_mbarrier(struct print *p, const struct gen_inst *inst)
 		"\t@!%%xp1 mbarrier.inval.shared.b64 [mbar];\n", p->at);
 }
 
-/* Every other warp only arrives, and meets the others at the barrier behind. */
+/* Every other warp only arrives, and meets the others at the next barrier. */
 static void print_split_barrier(struct print *p, const struct gen_inst *inst)
 {
 	unsigned tid = gen_visible[GEN_R] + GEN_TID;

@@ -114,7 +114,7 @@ static int random_head(char *head, int stars[2])
 	return count;
 }
 
-/* What the host's printf says of a value of that type, behind the stars. */
+/* What the host's printf says of a value of that type, after the stars. */
 #define HOST(value) \
 	(count == 0 ? snprintf(want, sizeof(want), format, value) \
 	: count == 1 ? snprintf(want, sizeof(want), format, stars[0], value) \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Samples that a GPU took, bit for bit.  tests/data/textures/samples has a line for each: what the
- * texture is, the seed of its texels, the coordinates (with the layer or the level behind them),
+ * texture is, the seed of its texels, the coordinates (with the layer or the level after them),
  * and the bits that tex gave.  docs/cpu-device.md says which GPU it was.
  */
 #include "base/common.h"

@@ -18,7 +18,7 @@ extern const char big_globals[];
 void big_setup(void);
 void big_teardown(void);
 
-/* `count` kernels k0, k1, ..., and what comes behind them, into big_text. */
+/* `count` kernels k0, k1, ..., and what comes after them, into big_text. */
 const char *big_write(int count, const char *behind);
 CUmodule big_load(const char *ptx);
 /* What kernel `number` computes: 2 * (number + 7). */

@@ -35,7 +35,7 @@ static void fill_bytes(char *bytes, int64_t size)
 	}
 }
 
-/* Any place for a box, in memory that ends with it or a little behind. */
+/* Any place for a box, in memory that ends with it or a little after. */
 static void place_box(struct linear *l, const kz_copy_3d_options *box, kz_device *on)
 {
 	kz_copy_side *s = &l->side;
@@ -259,7 +259,7 @@ DEVICE_TEST(a_box_without_bytes_is_checked)
 	kz_buffer_release(buffer);
 }
 
-/* The copy is behind a wait when its source is released, and is still the owner of the memory. */
+/* The copy is after a wait when its source is released, and is still the owner of the memory. */
 KERNEL_TEST(pinned_memory_stays_until_a_box_is_copied)
 {
 	enum { SIZE = 1 << 16 };

@@ -23,7 +23,7 @@ static void write_file(const char *text, size_t size)
 	ck_assert_int_eq(fclose(file), 0);
 }
 
-/* The text is in memory of its own, so that sanitizers see what is read behind it. */
+/* The text is in memory of its own, so that sanitizers see what is read after it. */
 static kz_status read_text(kz_array **out, const char *text, size_t size,
 	const kz_csv_options *options)
 {
@@ -113,7 +113,7 @@ static const struct {
 	{"\"a\nb\r\nc\",1\n\"d\",  y z \n", {.columns = (const int64_t[]){1}, .column_count = 1},
 		4, 7, "line 4: expected a number in column 2, got 'y z'"},
 	{"1,\"2\n3,4\n", {0}, 1, 3, "line 1: the quote that begins here does not end"},
-	{"1,\"2\"3\n", {0}, 1, 6, "line 1: expected a delimiter behind the quote"},
+	{"1,\"2\"3\n", {0}, 1, 6, "line 1: expected a delimiter after the quote"},
 	{"1,,3\n", {.missing = KZ_CSV_REFUSE}, 1, 3, "in column 2, got ''"},
 	{"1\n2,\n", {.dtype = KZ_I32}, 2, 0, "line 2: expected 1 column, got 2"},
 	{"1,\n", {.dtype = KZ_I32}, 1, 3, "expected an integer of 32 bits in column 2, got ''"},
@@ -289,7 +289,7 @@ DEVICE_TEST(integers_have_the_range_of_their_type)
 	}
 }
 
-/* A text that ends anywhere gives the rows before, or an error, and nothing is read behind it. */
+/* A text that ends anywhere gives the rows before, or an error, and nothing is read after it. */
 DEVICE_TEST(a_text_may_end_anywhere)
 {
 	static const char text[] = "\xef\xbb\xbf" "a,\"b\"\"\r\n\",c # x\r\n1,\"2\", 3\r\n\r\n4,"

@@ -305,7 +305,7 @@ static int64_t put_archive(char *to, const char *rest, int64_t rest_size, int64_
 	return at - begin;
 }
 
-/* What lies behind the elements is not unpacked: here it would not end as it should. */
+/* What lies after the elements is not unpacked: here it would not end as it should. */
 DEVICE_TEST(more_than_the_header_accounts_for_is_refused)
 {
 	enum { REST = 1 << 20, CLAIMED = 1 << 30 };
@@ -337,7 +337,7 @@ DEVICE_TEST(data_that_does_not_end_where_it_should_is_refused)
 	kz_npz_close(npz);
 }
 
-/* The second entry's place, behind its name, the zip64 mark and both sizes, is moved; the first
+/* The second entry's place, after its name, the zip64 mark and both sizes, is moved; the first
  * one's data then goes over it. */
 DEVICE_TEST(entries_that_share_bytes_are_refused)
 {

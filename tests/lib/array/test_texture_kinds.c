@@ -91,7 +91,7 @@ TEXTURE_TEST(levels_of_a_mipmap_are_halves)
 }
 
 /* Halfway between two levels both count the same.  At the middle of a texel of level 1 is the one
- * behind the middle of four texels of level 0. */
+ * after the middle of four texels of level 0. */
 TEXTURE_TEST(levels_of_a_mipmap_are_filtered)
 {
 	static float got[H * W / 4];

@@ -357,7 +357,7 @@ STUB_TEST(bad_fills_are_refused, "")
 	kz_buffer_release(a);
 }
 
-/* The copies and fills behind which one driver function stands. */
+/* The copies and fills that one driver function is behind. */
 static const struct {
 	const char *call;
 	const char *pattern; /* of a fill; NULL: a copy */

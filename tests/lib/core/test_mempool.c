@@ -121,7 +121,7 @@ STUB_TEST(a_stream_gets_other_memory_than_what_another_is_busy_with, "fail=cuStr
 	kz_stream_release(stream);
 }
 
-/* Where the stream is not known, and where there is no more: behind an event, with no wait here. */
+/* Where the stream is not known, and where there is no more: after an event, with no wait here. */
 static const char *const memories[] = {"", "memory=2097152;"};
 
 START_TEST(memory_of_a_busy_stream_is_reused_behind_it)

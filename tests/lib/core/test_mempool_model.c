@@ -5,9 +5,9 @@
  * The driver is the stub, but for memory, events and the progress of streams: those are simulated
  * here.  Memory is a range of numbers that nothing stands behind; the model knows for each 512
  * bytes of it whose they are, and the last piece of work of each stream on them.  A stream is a
- * number of pieces of work, and of those that are done; `seen` says, for each other stream, behind
+ * number of pieces of work, and of those that are done; `seen` says, for each other stream, after
  * which piece of it the end of this one is.  So for every use one can say whether all earlier uses
- * of that memory are done, or it is behind them.
+ * of that memory are done, or it is after them.
  */
 #include "base/common.h"
 

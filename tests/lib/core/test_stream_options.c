@@ -310,7 +310,7 @@ STUB_TEST(a_shared_event_cannot_measure, "")
 	kz_event_release(mine);
 }
 
-/* The child shares an event that is behind a wait, says so, and writes the value when it is told
+/* The child shares an event that is after a wait, says so, and writes the value when it is told
  * to. */
 static _Noreturn void run_child(int index, int from, int to)
 {

@@ -58,7 +58,7 @@ KERNEL_TEST(a_stream_waits_until_the_value_is_there)
 	kz_buffer_release(buffer);
 }
 
-/* If they were uses of the buffer, the second stream would come behind the first, which waits for
+/* If they were uses of the buffer, the second stream would come after the first, which waits for
  * it. */
 KERNEL_TEST(streams_answer_each_other_through_one_buffer)
 {

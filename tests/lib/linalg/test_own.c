@@ -57,7 +57,7 @@ static double draw(void)
 	return (double)(state >> 8) / (1 << 23) - 1;
 }
 
-/* Matrices on the device beside a copy on the host: column-major, with gaps behind each. */
+/* Matrices on the device beside a copy on the host: column-major, with gaps after each. */
 struct matrices {
 	enum linalg_type type;
 	int64_t rows, columns, ld, next, count;
@@ -147,7 +147,7 @@ static double epsilon(enum linalg_type type)
 		(int)(type), off_, (scale) * epsilon(type)); \
 } while (0)
 
-/* What lies between and behind the matrices is as it was. */
+/* What lies between and after the matrices is as it was. */
 static void check_gaps(const struct matrices *of, const number *got)
 {
 	for (int64_t i = 0; i < of->next * of->count; i++) {
@@ -403,7 +403,7 @@ DEVICE_TEST(factors_solve_and_invert)
 	}
 }
 
-/* The first pivot that is 0, in a panel and behind some; other matrices of the batch are none the
+/* The first pivot that is 0, in a panel and after some; other matrices of the batch are none the
  * worse. */
 DEVICE_TEST(a_singular_matrix_names_its_pivot)
 {

@@ -58,7 +58,7 @@ static void get(kz_array *array, kz_dtype dtype, int64_t count)
 	ok(kz_array_get(array, got, 8 * count, &err));
 }
 
-/* How many of the sorted numbers come before, with `right` not behind. */
+/* How many of the sorted numbers come before, with `right` not after. */
 static int64_t place_of(const double *sorted, int64_t count, double value, int right)
 {
 	int64_t place = 0;

@@ -157,7 +157,7 @@ DEVICE_TEST(every_axis_of_every_view_is_sorted)
 			want[(A - 1 - i / (B * C)) * B * C + i % (B * C)] = host[i];
 		}
 		for (int64_t i = 0; i < N; i++) {
-			int64_t k = i / step % n; /* insertion of an element behind those before
+			int64_t k = i / step % n; /* insertion of an element after those before
 			                             it */
 			double value = want[i];
 			int64_t at = i;

@@ -112,7 +112,7 @@ enum { LAYERS = 3, ROWS = IRIS_ROWS, MOST = 100 };
 static const int wide[] = {4, 100, 100, 3};
 static kz_array *W[LAYERS], *B[LAYERS], *Z[LAYERS + 1], *D[LAYERS];
 
-/* One digit behind the point, in double as in the file. */
+/* One digit after the point, in double as in the file. */
 static double feature(int row, int column)
 {
 	return round(10 * (double)iris[row][column]) / 10;

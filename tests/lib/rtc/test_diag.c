@@ -162,7 +162,7 @@ START_TEST(every_beginning_of_a_log_is_read_without_harm)
 }
 END_TEST
 
-/* The source before the log and behind it in memory. */
+/* The source before the log and after it in memory. */
 START_TEST(a_log_is_shown_alike_wherever_its_source_lies)
 {
 	static const char log[] = "At end of source: error: expected a \"}\"\n\n"

@@ -311,7 +311,7 @@ TUNE_TEST(if_nothing_works_the_first_error_is_given)
 TUNE_TEST(the_first_error_of_many_configurations_is_given)
 {
 	static const char *const words[] = {"one"};
-	static int64_t blocks[100]; /* the table of trials grows behind the first one */
+	static int64_t blocks[100]; /* the table of trials grows after the first one */
 	for (int i = 0; i < 100; i++) {
 		blocks[i] = i + 1;
 	}

@@ -82,7 +82,7 @@ LLVMBasicBlockRef emit_next_diverged(const struct emit *e)
 	return next < e->order_count ? e->diverged[e->order[next]] : e->sweep_end;
 }
 
-/* Go on behind a diverged block.  `lanes` of it have gone back to `block`, unless that is SIZE_MAX:
+/* Go on after a diverged block.  `lanes` of it have gone back to `block`, unless that is SIZE_MAX:
  * if there are any they run first, for a loop has to end.  Lanes that spin run when the others have
  * moved. */
 static void flow_sweep_on(struct emit *e, size_t block, LLVMValueRef lanes)
@@ -162,7 +162,7 @@ static void flow_send_converged(struct emit *e, struct parting *p, size_t block,
 	p->next = flow_first_in_order(e, p->next, block);
 }
 
-/* Diverged lanes go on behind the block, or in the first of the blocks before it. */
+/* Diverged lanes go on after the block, or in the first of the blocks before it. */
 static void flow_send_diverged(struct emit *e, struct parting *p, size_t block, LLVMValueRef lanes)
 {
 	emit_add_pending(e, block, lanes);

@@ -12,7 +12,7 @@ LLVMBasicBlockRef emit_next_diverged(const struct emit *e);
 void emit_add_pending(struct emit *e, size_t block, LLVMValueRef lanes);
 void emit_goto(struct emit *e, size_t block);
 /* For one lane: whether control comes only from the end of the block before, by a jump.  The two
- * are one block of LLVM then, as the functions that flatten.c has put one behind the other. */
+ * are one block of LLVM then, as the functions that flatten.c has put one after the other. */
 bool emit_goes_on(const struct emit *e, size_t block);
 /* Parts of strategies. */
 void emit_go_converged(struct emit *e, size_t block);

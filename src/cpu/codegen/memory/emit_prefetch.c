@@ -6,8 +6,8 @@
  * and the cache as fast.
  *
  * A warp in a loop over `i += stride` reads 128 bytes here and the next 128 far away.  The next
- * warp reads what lies behind them.  The prefetcher of the processor sees no stream in that.  So
- * each load in such a loop prefetches the bytes behind it into the second-level cache.  A prefetch
+ * warp reads what lies after them.  The prefetcher of the processor sees no stream in that.  So
+ * each load in such a loop prefetches the bytes after it into the second-level cache.  A prefetch
  * never faults.
  *
  * A kernel that reads more has more to compute, and reads the same lines again, so it does without.

@@ -35,7 +35,7 @@ struct strided_access {
 	struct emit *e;
 	LLVMTypeRef one;        /* an element */
 	unsigned size;          /* of it, in bytes */
-	unsigned count;         /* that each lane has, one behind the other */
+	unsigned count;         /* that each lane has, one after the other */
 	enum ptx_space space;
 	LLVMValueRef base;      /* pointer to i8 */
 	struct strided_run runs[MOST_RUNS];
@@ -260,7 +260,7 @@ static void strided_store_masked(const struct strided_access *s, LLVMValueRef va
 /* --- Either --- */
 
 /* The guards around shared memory stop whatever a 32-bit address and a displacement reach; what
- * offsets add must not lead behind them. */
+ * offsets add must not lead past them. */
 static bool strided_is_near(const int64_t *offsets)
 {
 	bool near = true;

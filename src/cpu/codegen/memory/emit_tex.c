@@ -13,7 +13,7 @@
 #include "cpu/codegen/values/emit_value.h"
 #include "cpu/runtime/texture_fetch.h"
 
-/* Room for a request and for four results behind it; one place serves all of a kernel. */
+/* Room for a request and for four results after it; one place serves all of a kernel. */
 enum {
 	REQUEST_ROOM = sizeof(struct texture_request) > sizeof(struct surface_request)
 		? sizeof(struct texture_request) : sizeof(struct surface_request),

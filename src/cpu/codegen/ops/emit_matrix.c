@@ -23,7 +23,7 @@ static const struct ptx_operand *matrix_registers(const struct ptx_operand *oper
 	return list ? operand->elements : operand;
 }
 
-/* Put the words of fragment `index` behind the first *word. */
+/* Put the words of fragment `index` after the first *word. */
 static void matrix_put_fragment(struct emit *e, const struct ptx_inst *inst, size_t index,
 	unsigned *word)
 {

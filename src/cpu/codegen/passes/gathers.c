@@ -284,7 +284,7 @@ static LLVMValueRef gather_some_lanes(const struct gathers *g, LLVMValueRef all,
 		LLVMConstVector(order, count), "");
 }
 
-/* Two vectors of one type behind each other. */
+/* Concatenate two vectors of one type. */
 static LLVMValueRef gather_join(const struct gathers *g, LLVMValueRef a, LLVMValueRef b)
 {
 	LLVMValueRef order[LANES];

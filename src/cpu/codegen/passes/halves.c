@@ -4,7 +4,7 @@
  *
  * emit_half.c widens 16 of them by an intrinsic of AVX-512, which LLVM's passes leave alone: of
  * LLVM's own conversion they would make comparisons of halves, which no processor without
- * AVX512-FP16 has.  Behind those passes the intrinsic becomes two conversions of 8.
+ * AVX512-FP16 has.  After those passes the intrinsic becomes two conversions of 8.
  */
 #include "base/common.h"
 

@@ -25,7 +25,7 @@
  *	           value                             types, constants, blocks
  *
  * Each value that a PTX register has in SSA form is one of LLVM.  A register that is live where
- * control comes from elsewhere than from another block, behind a yield, is a stack slot (alloca),
+ * control comes from elsewhere than from another block, after a yield, is a stack slot (alloca),
  * and so is every register in diverged code; LLVM's sroa makes values of them.  An instruction
  * reads its operands with emit_use, as values of its type, and writes its result with emit_def.
  * Integers and untyped values are iN, f32 is float, f64 is double.  f16 and bf16 are i16, and their
@@ -157,7 +157,7 @@ struct emit {
 	LLVMBasicBlockRef *resumes;     /* where the warp goes on when it waited before a block */
 	size_t *order;                  /* reachable blocks in reverse post-order */
 	size_t order_count;
-	LLVMBasicBlockRef sweep_end;    /* W = 32: behind the last diverged block */
+	LLVMBasicBlockRef sweep_end;    /* W = 32: after the last diverged block */
 	LLVMBasicBlockRef leave;        /* W = 32: return with RT_SWEEP */
 	bool *yield_points;             /* by ptx_block: holds what threads wait with */
 	uint64_t *kept;                 /* registers that live from one block to another */

@@ -41,7 +41,7 @@ LLVMValueRef emit_rt_call(struct emit *e, size_t slot, LLVMTypeRef result, LLVMV
 LLVMValueRef emit_call_once(struct emit *e, size_t slot, LLVMTypeRef result, LLVMValueRef *args,
 	unsigned count);
 
-/* `count` elements of `size` bytes in each of 32 lanes, one behind the other from the lane's place
+/* `count` elements of `size` bytes in each of 32 lanes, one after the other from the lane's place
  * (a pointer to i8) on, by an access for each; in the order of the lanes, if stored. */
 void emit_load_lanes(struct emit *e, LLVMValueRef *values, const LLVMValueRef *places,
 	LLVMTypeRef one, unsigned size, unsigned count);

@@ -3,7 +3,7 @@
  * Registers as values and as slots, and the frame in which they are saved.
  *
  * In the converged version each value of SSA form (ssa.h) is one of LLVM.  But control can enter it
- * in the middle: behind a yield, and where diverged lanes come together.  A register that is live
+ * in the middle: after a yield, and where diverged lanes come together.  A register that is live
  * into such a block has a slot instead, and so has every register in diverged code: an alloca, of
  * which LLVM makes values, or, in huge kernels, a place in the frame.  Converged code that goes to
  * diverged code puts its values into the slots.
@@ -103,7 +103,7 @@ void emit_note_entries(struct emit *e)
 	}
 }
 
-/* In diverged code each block can be skipped, so that behind it LLVM has a phi for all that is
+/* In diverged code each block can be skipped, so that after it LLVM has a phi for all that is
  * kept: blocks times registers, with which some thousand lines of PTX take minutes.  So do hundreds
  * of registers at hundreds of barriers for one lane.  So many stay in memory. */
 void emit_note_kept(struct emit *e)

@@ -56,7 +56,7 @@ static LLVMValueRef sreg_first_thread(struct emit *e)
 		: LLVMBuildLoad2(e->builder, e->s.i32, e->first, "");
 }
 
-/* Thread index: launch->tid[axis][warp->first], and those behind it. */
+/* Thread index: launch->tid[axis][warp->first], and those after it. */
 static LLVMValueRef sreg_load_tid(struct emit *e, unsigned axis)
 {
 	size_t slot = offsetof(struct rt_launch, tid) + axis * sizeof(uint32_t *);

@@ -50,7 +50,7 @@ LLVMValueRef emit_cast(struct emit *e, LLVMValueRef value, LLVMTypeRef type);
 /* A vector of some elements of two others, by number. */
 LLVMValueRef emit_shuffle(struct emit *e, LLVMValueRef a, LLVMValueRef b, const unsigned *order,
 	unsigned count);
-/* Two vectors of one type behind each other. */
+/* Concatenate two vectors of one type. */
 LLVMValueRef emit_join(struct emit *e, LLVMValueRef a, LLVMValueRef b);
 /* Lanes of a vector, from one on. */
 LLVMValueRef emit_some_lanes(struct emit *e, LLVMValueRef a, unsigned first, unsigned count);
@@ -73,7 +73,7 @@ void emit_note_entries(struct emit *e);
 void emit_make_slots(struct emit *e);
 /* Of the converged version, or of a team's member: make the phis of all blocks; note what they get
  * from the block that is being made, or from the start; join what an instruction has made under a
- * guard, behind it, with what there was. */
+ * guard, after it, with what there was. */
 void emit_make_phis(struct emit *e, const LLVMBasicBlockRef *blocks);
 void emit_fill_phis(struct emit *e, size_t block, bool is_start);
 /* The value where both ways into a block are taken: in some lanes the value of block `yes`, in the
