@@ -321,7 +321,7 @@ KZ_API KZ_NODISCARD kz_status kz_graph_add_free(kz_node **out, kz_graph *graph, 
  * links this function.
  *
  * @param out set to the condition; 0 on failure.
- * @param initial the value at the begin of each launch.
+ * @param initial the value at the beginning of each launch.
  * @return KZ_OK; KZ_INVALID; KZ_VERSION if the driver is older than CUDA 12.3.
  * Ownership: it lives as long as the graph and what was instantiated from it.
  */

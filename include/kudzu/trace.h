@@ -38,7 +38,7 @@
  *
  * A call that puts its result over the handle of an object, as kz_add(&a, a, 1, &err), has a mark
  * in the category "leak" if that object was not released before its device is closed or the trace
- * ends; see leaks.h, whose list is kept from the begin of the trace.
+ * ends; see leaks.h, whose list is kept from the beginning of the trace.
  *
  * If kz_event_elapsed_ms is asked for the time between two events of one stream, and all the work
  * between them went to other streams, the call has a mark in the category "warning": the events

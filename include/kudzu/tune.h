@@ -212,7 +212,7 @@ typedef struct kz_tuning_info {
 	int64_t configurations; /**< of the table */
 	int64_t skipped;        /**< that do not fit the device, or that accept has refused */
 	int64_t tried;          /**< those of kz_tuning_count; 0 if the result was kept */
-	int64_t left;           /**< that the budget did not allow to try */
+	int64_t left;           /**< that the budget left untried */
 	int64_t launches;       /**< that were made for it */
 	int32_t kept;           /**< 1: the result is that of an earlier tuning */
 	int32_t reserved_int;

@@ -5,7 +5,7 @@
  * backtrace() of the C library gives the return addresses on the stack.  The first of them outside
  * of the library is in the function of the program that called it.  In libkudzu.so "the library" is
  * the shared object.  In libkudzu.a it is the section kudzu_text, into which make/text.ld puts all
- * code of ours: the linker of the program defines the names of its begin and its end.
+ * code of ours: the linker of the program defines the names of its beginning and its end.
  *
  * The file and the line come from the debug information of the program, which libdw of elfutils
  * reads: all versions of DWARF, compressed sections, files of their own by build id or by

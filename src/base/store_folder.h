@@ -50,7 +50,7 @@ void store_folder_delete(int folder, const char *name);
 
 /* What a file takes on a disk, at most. */
 int64_t store_folder_size(int64_t size);
-/* When it was used last.  A clock that was wrong must not keep a file for ever: one from the future
+/* When it was used last.  A clock that was wrong must not keep a file forever: one from the future
  * is the oldest. */
 int64_t store_folder_used_ns(const struct stat *st);
 

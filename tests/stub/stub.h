@@ -49,7 +49,7 @@ enum stub_kind {
 	STUB_LINK,
 	STUB_IMPORT, /* memory of another process */
 	STUB_TEXTURE, /* or a surface, or a CUDA array */
-	STUB_MISTAKE, /* a call that compute-sanitizer reports: live for ever */
+	STUB_MISTAKE, /* a call that compute-sanitizer reports: live forever */
 	STUB_KIND_COUNT
 };
 

@@ -158,7 +158,7 @@ enum { CAN_EXIT = true };
 static bool has_threads;
 
 /* A thread of the parent may have a lock of the thread sanitizer's allocator, which GCC's does not
- * take before it forks: the child would wait for it for ever. */
+ * take before it forks: the child would wait for it forever. */
 #ifdef __SANITIZE_THREAD__
 enum { CAN_HAVE_THREADS = false };
 #else

@@ -25,7 +25,7 @@ enum setting {
 #define SETTINGS_MAX_THREADS 1024
 #define SETTINGS_MAX_DEVICES 16
 #define SETTINGS_MAX_WIDTH 32 /* a whole warp */
-#define SETTINGS_TIER_ONCE 3  /* the tier that a kernel starts with, for ever */
+#define SETTINGS_TIER_ONCE 3  /* the tier that a kernel starts with, forever */
 
 /* At which end of its pages an allocation lies, so that an access beyond that end traps at once;
  * with GUARD_INIT at their end, and a kernel that reads what nothing has written traps, too. */

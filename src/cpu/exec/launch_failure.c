@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Failures of launches.  A block that faults, traps or waits for ever ends the launch.  What the
+ * Failures of launches.  A block that faults, traps or waits forever ends the launch.  What the
  * worker and the warp have noted says which block and thread it was: compiled code notes which
  * lanes access what, and the hardware tells the address.  The first failure counts.
  */

@@ -34,7 +34,7 @@ struct launch_slot {
 	struct context *context;
 	struct function *function;
 	uint64_t begun;           /* when, in nanoseconds, if it has a limit */
-	uint64_t limit;           /* how long it may run; 0: for ever */
+	uint64_t limit;           /* how long it may run; 0: forever */
 	bool has_own_limit;       /* which is that of the launch, and not the device's */
 	struct launcher *launcher;
 	struct launch_request request;

@@ -5,7 +5,7 @@
  * legacy default stream waits until no stream that is not CU_STREAM_NON_BLOCKING holds an older
  * ticket, an item of one of these until the legacy stream holds none; waiting for a stream or a
  * context means until nothing with the tickets given out so far is left.  As everybody waits for
- * older items only, nobody waits for ever because of us.
+ * older items only, nobody waits forever because of us.
  *
  * One lock guards all of this; it is held for some hundred instructions at a time, never while work
  * is done.  A thread that waits says for what, and one that changes something wakes those whose

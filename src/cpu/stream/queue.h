@@ -61,7 +61,7 @@ void queue_lock(void);
 void queue_unlock(void);
 
 /*
- * Wait until is_over(arg), which must be so for good once it is, or until a time; 0: for ever.
+ * Wait until is_over(arg), which must be so for good once it is, or until a time; 0: forever.
  * Whether it is over.  The lock is not held meanwhile.
  */
 bool queue_wait(bool (*is_over)(const void *arg), const void *arg, uint64_t deadline);

@@ -275,7 +275,7 @@ static kz_status device_choose_pool(bool *pooled, kz_error *err)
 		: error_set(err, KZ_INVALID, "KUDZU_POOL: expected 0 or 1, got '%s'", text);
 }
 
-/* One that begins a capture goes before those that come to wait: they could take turns for ever. */
+/* One that begins a capture goes before those that come to wait: they could take turns forever. */
 static void device_init_gate(pthread_rwlock_t *gate)
 {
 	pthread_rwlockattr_t attributes;

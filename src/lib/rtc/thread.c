@@ -4,7 +4,7 @@
  *
  * The caller waits for the thread's end; the thread gives it a stack, not parallel work.
  *
- * Compilers have locks of their own.  A child that is forked while one is held would wait for ever,
+ * Compilers have locks of their own.  A child that is forked while one is held would wait forever,
  * so a call in such a child fails.
  */
 #include "base/common.h"

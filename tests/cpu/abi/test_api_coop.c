@@ -72,7 +72,7 @@ static const char ptx[] = TOP
 	"	mov.u64 %rd7, %rd1;\n	mov.u64 %rd1, %rd2;\n	mov.u64 %rd2, %rd7;\n"
 	"	add.u32 %r11, %r11, 1;\n	setp.lt.u32 %p3, %r11, %r1;\n	@%p3 bra ROUND;\n"
 	"	ret;\n}\n"
-	/* Block `odd` does not come; with n threads missing at a barrier, it waits for ever
+	/* Block `odd` does not come; with n threads missing at a barrier, it waits forever
 	 * itself. */
 	".visible .entry lonely(.param .u32 odd, .param .u32 n)\n{\n" REGISTERS
 	"	ld.param.u32 %r1, [odd];\n	ld.param.u32 %r2, [n];\n"

@@ -399,7 +399,7 @@ END_TEST
 
 START_TEST(a_member_that_never_comes_is_a_deadlock)
 {
-	if (driver_lacks("it waits for ever")) {
+	if (driver_lacks("it waits forever")) {
 		return;
 	}
 	for (size_t w = 0; w < countof(widths); w++) {

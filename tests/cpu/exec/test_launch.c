@@ -459,7 +459,7 @@ START_TEST(launch_makes_progress_while_warps_spin)
 }
 END_TEST
 
-/* The first warp of block 1 traps while all others wait at barriers for ever. */
+/* The first warp of block 1 traps while all others wait at barriers forever. */
 static uint32_t trap_beside_loops(struct rt_warp *warp, void *frame, uint32_t resume)
 {
 	(void)frame;

@@ -238,7 +238,7 @@ LINEAR_TEST(empty_matrices_are_as_in_numpy)
 	release_arrays(u, wide, none);
 }
 
-/* Libraries loop for ever, or print, when they meet these. */
+/* Libraries loop forever, or print, when they meet these. */
 LINEAR_TEST(nan_and_infinity_are_refused)
 {
 	for (int round = 0; round < 16; round++) {
