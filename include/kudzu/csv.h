@@ -61,7 +61,7 @@ typedef struct kz_csv_options {
 	int64_t names_size;      /**< bytes at `names` */
 	const char *missing_text; /**< a field with this text is missing, too: "?"; or NULL */
 	double fill;             /**< see KZ_CSV_FILL */
-	kz_csv_missing missing;  /**< what becomes of missing fields; 0: NaN */
+	int32_t missing;         /**< a kz_csv_missing: what becomes of missing fields; 0: NaN */
 	char delimiter;          /**< between columns; 0: a comma.  A blank stands for any number of
 	                              blanks and tabs */
 	char comment;            /**< what follows this character in a line is not read; 0: none */

@@ -75,6 +75,7 @@ typedef struct kz_timing {
  *         if work of the device is; KZ_NO_MEMORY; the failures of work that ran before, and the
  *         driver's.
  * Ownership: what it takes is freed by the kz_timing_next of the last call, or of one that failed.
+ *         Do not copy `out`, or begin it again, while calls remain.
  */
 KZ_API KZ_NODISCARD kz_status kz_timing_begin(kz_timing *out, kz_stream *stream, int64_t repeat,
 	kz_error *err);

@@ -52,7 +52,7 @@ typedef enum kz_tune_kind {
 
 /**
  * A parameter and its values.  KZ_TUNE_VALUES, KZ_TUNE_ITEMS and KZ_TUNE_WORDS make one; in C++
- * write the members: {KZ_TUNE_BLOCK_X, 0, nullptr, 3, blocks, nullptr}.
+ * write the members: {KZ_TUNE_BLOCK_X, 0, nullptr, 3, blocks, nullptr, nullptr}.
  */
 typedef struct kz_tune_parameter {
 	int32_t kind;             /**< a kz_tune_kind */
@@ -65,6 +65,7 @@ typedef struct kz_tune_parameter {
 	const int64_t *values;    /**< numbers; NULL if `words` has them */
 	const char *const *words; /**< texts, "float4", of a macro or a template argument; else
 	                               NULL */
+	const void *reserved;     /**< NULL */
 } kz_tune_parameter;
 
 #ifndef __cplusplus
@@ -75,16 +76,16 @@ typedef struct kz_tune_parameter {
  * parameter.  At file scope it lives as long as the program.
  */
 #define KZ_TUNE_VALUES(kind, name, ...) \
-	{kind, 0, name, KZ_PP_COUNT(__VA_ARGS__), (const int64_t[]){__VA_ARGS__}, NULL}
+	{kind, 0, name, KZ_PP_COUNT(__VA_ARGS__), (const int64_t[]){__VA_ARGS__}, NULL, NULL}
 /** Make one for the number of elements that a thread works on along an axis, 1 to 3; likewise. */
 #define KZ_TUNE_ITEMS(kind, axis, name, ...) \
-	{kind, axis, name, KZ_PP_COUNT(__VA_ARGS__), (const int64_t[]){__VA_ARGS__}, NULL}
+	{kind, axis, name, KZ_PP_COUNT(__VA_ARGS__), (const int64_t[]){__VA_ARGS__}, NULL, NULL}
 /**
  * Make a parameter with 1 to 63 texts, as KZ_TUNE_VALUES:
  * KZ_TUNE_WORDS(KZ_TUNE_TEMPLATE, "T", "float", "half").
  */
 #define KZ_TUNE_WORDS(kind, name, ...) \
-	{kind, 0, name, KZ_PP_COUNT(__VA_ARGS__), NULL, (const char *const[]){__VA_ARGS__}}
+	{kind, 0, name, KZ_PP_COUNT(__VA_ARGS__), NULL, (const char *const[]){__VA_ARGS__}, NULL}
 #endif
 
 /** A configuration, as the functions of the program see it; borrowed for the call. */
