@@ -394,7 +394,7 @@ static kz_status run_sum_to_host(struct bench *bench)
 static kz_status run_sum_get(struct bench *bench)
 {
 	float host;
-	return kz_reduce_get(&host, sizeof(host), KZ_REDUCE_SUM, bench->a, NULL, &bench->err);
+	return kz_reduce_get_as(&host, KZ_F32, KZ_REDUCE_SUM, bench->a, NULL, &bench->err);
 }
 
 static const struct latency {

@@ -84,28 +84,17 @@ KZ_API KZ_NODISCARD kz_status kz_reduce(kz_array **out, kz_reduce_op op, kz_arra
 	kz_axes axes, const kz_reduce_options *options, kz_error *err);
 
 /**
- * Reduce all elements to one number in host memory.
+ * Reduce all elements to one number of a C type in host memory.
  *
  * On a GPU this takes less time than kz_reduce and kz_array_get: the kernel writes to pinned
  * memory, and no copy follows.
  *
- * @param host set to the result, which has the dtype that kz_reduce gives it; unchanged on failure.
- * @param size bytes at `host`; must be the size of that dtype.
- * @param array of any strides and shape.
- * @param options NULL for the defaults; without `into`.
- * @return KZ_OK; KZ_RANGE for another size; else as kz_reduce.
- * Async: waits for the result.
- */
-KZ_API KZ_NODISCARD kz_status kz_reduce_get(void *host, int64_t size, kz_reduce_op op,
-	kz_array *array, const kz_reduce_options *options, kz_error *err);
-
-/**
- * Reduce all elements to one number of a C type in host memory; as kz_reduce_get.
- *
  * @param out set to the result; unchanged on failure.
  * @param dtype of the number at `out`: that of the result, or a wider one of the same kind (signed,
  *        unsigned, float, complex), as float64 for a result of float32 or float16.
- * @return as kz_reduce_get; KZ_INVALID for another dtype, with both.
+ * @param array of any strides and shape.
+ * @param options NULL for the defaults; without `into`.
+ * @return KZ_OK; KZ_INVALID for another dtype, with both; else as kz_reduce.
  * Async: waits for the result.
  */
 KZ_API KZ_NODISCARD kz_status kz_reduce_get_as(void *out, kz_dtype dtype, kz_reduce_op op,

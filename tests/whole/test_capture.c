@@ -256,7 +256,8 @@ CAPTURE_TEST(calls_that_wait_are_refused_by_name)
 	fails(kz_stream_synchronize(home, &err), KZ_STATE, "kz_stream_synchronize: ");
 	fails(kz_stream_query(home, &err), KZ_STATE, "kz_stream_query: ");
 	fails(kz_device_synchronize(dev, &err), KZ_STATE, "kz_device_synchronize waits");
-	fails(kz_reduce_get(host, 4, KZ_REDUCE_MAX, a, NULL, &err), KZ_STATE, "kz_reduce_get: ");
+	fails(kz_reduce_get_as(host, KZ_F32, KZ_REDUCE_MAX, a, NULL, &err), KZ_STATE,
+		"kz_reduce_get_as: ");
 	fails(kz_array_nonzero(&made, a, &err), KZ_STATE, "kz_array_nonzero: ");
 	fails(kz_array_compress(&made, a, a, &err), KZ_STATE, "kz_array_compress: ");
 	fails(kz_array_take(&made, a, indexes, 0, KZ_INDEX_CHECK, &err), KZ_STATE,

@@ -279,7 +279,8 @@ kz_status lapack_check_finite(const struct lapack *call, kz_array *matrices, cha
 	}
 	st = node < 0 ? KZ_INVALID
 		: lapack_evaluate(&finite, call, &expr, KZ_BOOL, &matrices->shape, err);
-	if (!st && !(st = kz_reduce_get(&all, 1, KZ_REDUCE_ALL, finite, NULL, err)) && !all) {
+	st = st ? st : kz_reduce_get_as(&all, KZ_BOOL, KZ_REDUCE_ALL, finite, NULL, err);
+	if (!st && !all) {
 		st = error_set(err, KZ_NUMERIC, "%s: the matrix has elements that are infinite or "
 			"NaN", call->name);
 	}

@@ -454,7 +454,7 @@ static kz_status solve_check_range(bool *is_good, const struct lapack *call, kz_
 	int node = lapack_apply(&expr, KZ_OP_LOGICAL_OR, small, large, 0, err);
 	st = node < 0 ? KZ_INVALID
 		: lapack_evaluate(&bad, call, &expr, KZ_BOOL, &diagonal->shape, err);
-	st = st ? st : kz_reduce_get(&any, 1, KZ_REDUCE_ANY, bad, NULL, err);
+	st = st ? st : kz_reduce_get_as(&any, KZ_BOOL, KZ_REDUCE_ANY, bad, NULL, err);
 	*is_good = !any;
 	kz_array_release(bad);
 	return st;

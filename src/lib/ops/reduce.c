@@ -477,15 +477,10 @@ kz_status reduce_take(void *host, int64_t size, kz_array *result, const void *sl
 	return st;
 }
 
-/* Where a number goes on the host. */
-struct reduce_place {
-	void *host;
-	int64_t size;   /* of the result; with takes_any, the most that a number has */
-	bool takes_any; /* any dtype, and found says which */
-	kz_dtype found;
-};
+enum { REDUCE_MOST = 16 }; /* bytes of a number */
 
-static kz_status reduce_to_host(struct reduce_place *place, kz_reduce_op op, kz_array *array,
+/* Reduce all elements to a number of the dtype *found in host memory. */
+static kz_status reduce_to_host(void *host, kz_dtype *found, kz_reduce_op op, kz_array *array,
 	const kz_reduce_options *options, kz_error *err)
 {
 	struct kz_array *result = NULL;
@@ -503,14 +498,13 @@ static kz_status reduce_to_host(struct reduce_place *place, kz_reduce_op op, kz_
 	    || (st = array_check_capture(array, err))) {
 		return st;
 	}
-	void *slot = pinned_take_slot(dev, place->host, place->size);
+	void *slot = pinned_take_slot(dev, host, REDUCE_MOST);
 	reduce_init_job(&job, &known[op]);
 	job.slot = slot;
 	st = reduce_along(&result, &job, array, KZ_ALL_AXES, options, err);
 	if (!st && result) {
-		place->found = result->dtype;
-		int64_t size = place->takes_any ? kz_dtype_size(place->found) : place->size;
-		st = reduce_take(place->host, size, result, slot, err);
+		*found = result->dtype;
+		st = reduce_take(host, kz_dtype_size(*found), result, slot, err);
 	}
 	if (slot) {
 		pinned_put_slot(dev, slot);
@@ -519,23 +513,15 @@ static kz_status reduce_to_host(struct reduce_place *place, kz_reduce_op op, kz_
 	return st;
 }
 
-kz_status kz_reduce_get(void *host, int64_t size, kz_reduce_op op, kz_array *array,
-	const kz_reduce_options *options, kz_error *err)
-{
-	error_scope(err);
-	struct reduce_place place = {.host = host, .size = size};
-	return reduce_to_host(&place, op, array, options, err);
-}
-
 kz_status kz_reduce_get_as(void *out, kz_dtype dtype, kz_reduce_op op, kz_array *array,
 	const kz_reduce_options *options, kz_error *err)
 {
 	error_scope(err);
-	uint64_t raw[2] = {0};
-	struct reduce_place place = {.host = raw, .size = sizeof(raw), .takes_any = true};
+	uint64_t raw[REDUCE_MOST / 8] = {0};
+	kz_dtype found = 0;
 	kz_status st = pointer_check(out, "host memory", err);
-	st = st ? st : reduce_to_host(&place, op, array, options, err);
-	return st ? st : array_take_number(out, dtype, raw, place.found, err);
+	st = st ? st : reduce_to_host(raw, &found, op, array, options, err);
+	return st ? st : array_take_number(out, dtype, raw, found, err);
 }
 
 /* Sums of products */

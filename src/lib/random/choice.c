@@ -120,11 +120,11 @@ static kz_status choice_check_weights(const struct choice *choice, int replace, 
 	if (!choice->n) {
 		return KZ_OK;
 	}
-	if ((st = kz_reduce_get(&least, sizeof(least), KZ_REDUCE_MIN, choice->weights, &options,
+	if ((st = kz_reduce_get_as(&least, KZ_F64, KZ_REDUCE_MIN, choice->weights, &options,
 		err))
-	    || (st = kz_reduce_get(&sum, sizeof(sum), KZ_REDUCE_SUM, choice->weights, &options,
+	    || (st = kz_reduce_get_as(&sum, KZ_F64, KZ_REDUCE_SUM, choice->weights, &options,
 		err))
-	    || (st = kz_reduce_get(&nonzero, sizeof(nonzero), KZ_REDUCE_COUNT_NONZERO,
+	    || (st = kz_reduce_get_as(&nonzero, KZ_I64, KZ_REDUCE_COUNT_NONZERO,
 		choice->weights, &options, err))) {
 		return st;
 	}

@@ -414,10 +414,10 @@ static void get_each(kz_array *array)
 		memset(got, 0x5a, sizeof(got));
 		memset(want, 0x5a, sizeof(want));
 		ok(kz_reduce(&result, op, array, KZ_ALL_AXES, NULL, &err));
-		int64_t size = kz_array_size(result);
-		ok(kz_array_get(result, want, size, &err));
+		kz_dtype dtype = kz_array_dtype(result);
+		ok(kz_array_get(result, want, kz_dtype_size(dtype), &err));
 		kz_array_release(result);
-		ok(kz_reduce_get(got, size, op, array, NULL, &err));
+		ok(kz_reduce_get_as(got, dtype, op, array, NULL, &err));
 		ck_assert_msg(memcmp(got, want, sizeof(got)) == 0, "%s", kz_reduce_name(op));
 	}
 }
@@ -451,21 +451,20 @@ KERNEL_TEST(a_result_for_the_host_that_does_not_fit_is_refused)
 	kz_array *a, *none;
 	ok(kz_array_from(&a, dev, KZ_F32, KZ_SHAPE(4), host, sizeof(host), &err));
 	ok(kz_array_create(&none, dev, KZ_F64, KZ_SHAPE(0), &err));
-#define GET(array, op, to, size) kz_reduce_get(to, size, op, array, &options, &err)
-	fails(GET(a, KZ_REDUCE_SUM, &total, 8), KZ_RANGE, "expected 4 bytes of host memory for 1 "
-		"float32, got 8");
-	fails(GET(a, KZ_REDUCE_SUM, NULL, 4), KZ_INVALID, "got NULL");
-	fails(GET(NULL, KZ_REDUCE_SUM, &total, 8), KZ_INVALID, "expected an array, got NULL");
-	fails(GET(a, (kz_reduce_op)0, &total, 8), KZ_INVALID, "0 is not a kz_reduce_op");
-	fails(GET(none, KZ_REDUCE_MAX, &total, 8), KZ_INVALID, "");
+#define GET(array, op, to, dtype) kz_reduce_get_as(to, dtype, op, array, &options, &err)
+	fails(GET(a, KZ_REDUCE_SUM, &total, KZ_I64), KZ_INVALID, "float32");
+	fails(GET(a, KZ_REDUCE_SUM, NULL, KZ_F32), KZ_INVALID, "got NULL");
+	fails(GET(NULL, KZ_REDUCE_SUM, &total, KZ_F64), KZ_INVALID, "expected an array, got NULL");
+	fails(GET(a, (kz_reduce_op)0, &total, KZ_F64), KZ_INVALID, "0 is not a kz_reduce_op");
+	fails(GET(none, KZ_REDUCE_MAX, &total, KZ_F64), KZ_INVALID, "");
 	options.into = a;
-	fails(GET(a, KZ_REDUCE_SUM, &total, 4), KZ_INVALID, "goes to the host, not into an array");
+	fails(GET(a, KZ_REDUCE_SUM, &total, KZ_F64), KZ_INVALID, "goes to the host, not into an array");
 	options.into = NULL;
 	ck_assert_double_eq(total, 7);
 	options.dtype = KZ_F64;
-	ok(GET(a, KZ_REDUCE_SUM, &total, 8));
+	ok(GET(a, KZ_REDUCE_SUM, &total, KZ_F64));
 	ck_assert_double_eq(total, 10);
-	ok(GET(none, KZ_REDUCE_SUM, &total, 8));
+	ok(GET(none, KZ_REDUCE_SUM, &total, KZ_F64));
 	ck_assert_double_eq(total, 0);
 	release_arrays(a, none);
 }
@@ -603,12 +602,12 @@ KERNEL_TEST(a_result_for_the_host_needs_memory_or_leaves_nothing)
 	kz_pinned *pinned;
 	ok(kz_pinned_create(&pinned, dev, 512, &err));
 	void *own = atomic_exchange(&dev->slot, kz_pinned_pointer(pinned));
-	ok(kz_reduce_get(&total, 4, KZ_REDUCE_SUM, array, NULL, &err));
+	ok(kz_reduce_get_as(&total, KZ_F32, KZ_REDUCE_SUM, array, NULL, &err));
 	for (long n = 0; st; n++) {
 		float again = 7;
 		ck_assert_int_lt(n, 100);
 		mem_fail_after(n);
-		st = kz_reduce_get(&again, 4, KZ_REDUCE_SUM, array, NULL, &err);
+		st = kz_reduce_get_as(&again, KZ_F32, KZ_REDUCE_SUM, array, NULL, &err);
 		mem_fail_after(-1);
 		ck_assert(st == KZ_OK || st == KZ_NO_MEMORY);
 		ck_assert_float_eq(again, st ? 7 : total);

@@ -171,7 +171,7 @@ static double iterate(kz_array *y, kz_array *ones)
 	}
 	set(D[2], "a - d", Z[3], y, y);
 	ok(kz_sum(&sums, D[2], KZ_AXES(0), &err));
-	ok(kz_reduce_get(&norm, sizeof(norm), KZ_REDUCE_NORM, sums, NULL, &err));
+	ok(kz_reduce_get_as(&norm, KZ_F64, KZ_REDUCE_NORM, sums, NULL, &err));
 	kz_array_release(sums);
 	for (int l = 2; l >= 0; l--) {
 		set(D[l], l == 1 ? "d * (1 - a*a)" : "d * a * (1 - a)", Z[l + 1], y, D[l]);
