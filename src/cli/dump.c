@@ -78,6 +78,7 @@ static bool dump_read_words(struct dump *dump, int argc, char **argv)
 
 /* The driver's folder */
 
+/* The best code is shown, unless the user names a tier. */
 static bool dump_make_folder(struct dump *dump)
 {
 	const char *tmp = secure_getenv("TMPDIR");
@@ -89,7 +90,8 @@ static bool dump_make_folder(struct dump *dump)
 		dump->folder[0] = '\0';
 		return false;
 	}
-	return setenv("KUDZU_CPU_DUMP", dump->folder, 1) == 0;
+	return setenv("KUDZU_CPU_DUMP", dump->folder, 1) == 0
+		&& setenv("KUDZU_CPU_TIER", "2", 0) == 0;
 }
 
 static void dump_remove_folder(struct dump *dump)
