@@ -348,8 +348,8 @@ check-instructions: all $(BUILD)/bench/bench_host $(BUILD)/libcuda-stub.so ## wh
 	$(call step,$@,$(nvrtc) $(test-cache) bench/instructions.sh $(abspath $(BUILD)))
 check-numpy = $(nvrtc) $(test-cache) tests/numeric/check_numpy --build $(abspath $(BUILD))
 check-float8 = $(nvrtc) $(test-cache) tests/numeric/check_float8 --build $(abspath $(BUILD))
-check-numpy: lib ## what the library computes with arrays, beside numpy and scipy; TIMES=1 is 5,000 random cases
-	$(call step,$@,$(check-numpy) --times $(or $(TIMES),0.3))
+check-numpy: lib ## what the library computes with arrays, beside numpy and scipy; TIMES=1 is 12,000 random cases
+	$(call step,$@,$(check-numpy) --times $(or $(TIMES),0.2))
 	$(call step,$@ without libraries,KUDZU_BLAS=none KUDZU_LAPACK=none $(check-numpy) --times 0.1 --quiet)
 	$(call step,$@ finds what is planted,$(check-numpy) --times 0.1 --spoil --quiet)
 	$(call step,$@ 8-bit floats,$(check-float8))
