@@ -458,7 +458,8 @@ KERNEL_TEST(a_result_for_the_host_that_does_not_fit_is_refused)
 	fails(GET(a, (kz_reduce_op)0, &total, KZ_F64), KZ_INVALID, "0 is not a kz_reduce_op");
 	fails(GET(none, KZ_REDUCE_MAX, &total, KZ_F64), KZ_INVALID, "");
 	options.into = a;
-	fails(GET(a, KZ_REDUCE_SUM, &total, KZ_F64), KZ_INVALID, "goes to the host, not into an array");
+	fails(GET(a, KZ_REDUCE_SUM, &total, KZ_F64), KZ_INVALID,
+		"goes to the host, not into an array");
 	options.into = NULL;
 	ck_assert_double_eq(total, 7);
 	options.dtype = KZ_F64;
