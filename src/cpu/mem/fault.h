@@ -5,6 +5,7 @@
 /*
  * Hardware faults of compiled code come back as a jump:
  *
+ *	fault_init(&catch);
  *	if (sigsetjmp(catch.env, 0) == 0) {
  *		fault_arm(&catch);
  *		... run kernels ...
@@ -28,7 +29,7 @@
 struct fault_catch {
 	sigjmp_buf env;
 	atomic_int state;  /* see fault.c */
-	atomic_bool is_sending; /* fault_interrupt is about to send a signal; false at first */
+	atomic_bool is_sending; /* fault_interrupt is about to send a signal */
 	pthread_t thread;
 	volatile sig_atomic_t is_late; /* interrupted while it held */
 	int signal;        /* a fault's, or FAULT_INTERRUPT */
@@ -47,6 +48,11 @@ bool fault_unblock(sigset_t *old);
 /* Say whether fault_unblock, which makes a system call, can be left out on this thread: no signal
  * is blocked, and until this is called again only our code runs here.  Returns the old value. */
 bool fault_stay_open(bool open);
+/* Before the first fault_arm, unless the target is zeros: what fault_arm leaves as it is. */
+static inline void fault_init(struct fault_catch *target)
+{
+	atomic_init(&target->is_sending, false);
+}
 void fault_arm(struct fault_catch *target);
 void fault_disarm(struct fault_catch *target);
 

@@ -63,8 +63,8 @@ static bool operation_is_live(struct context *context, uint64_t address, size_t 
  * the program's, and the fault is to be as if we had not been there. */
 static void operation_touch(struct context *context, void (*function)(void *arg), void *arg)
 {
-	struct fault_catch fault; // fault_arm fills in what a fault does not
-	atomic_init(&fault.is_sending, false);
+	struct fault_catch fault;
+	fault_init(&fault);
 	if (sigsetjmp(fault.env, 0) == 0) {
 		fault_arm(&fault);
 		function(arg);

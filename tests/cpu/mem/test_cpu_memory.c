@@ -39,6 +39,7 @@ static bool traps(uint64_t address)
 {
 	struct fault_catch fault;
 	bool trapped = true;
+	fault_init(&fault);
 	if (sigsetjmp(fault.env, 0) == 0) {
 		fault_arm(&fault);
 		(void)*(volatile const char *)(uintptr_t)address;
