@@ -34,6 +34,21 @@ static CUresult graph_enter_node(const char *call, CUgraphNode handle, struct gr
 	return result;
 }
 
+/* The same for calls that put their answer at `answer`. */
+static CUresult enter_graph_for(const char *call, const void *answer, CUgraph handle,
+	struct graph **out)
+{
+	CUresult result = api_need(api_ready(call), call, answer);
+	return result != CUDA_SUCCESS ? result : enter_graph(call, handle, out);
+}
+
+static CUresult graph_enter_node_for(const char *call, const void *answer, CUgraphNode handle,
+	struct graph_node **out)
+{
+	CUresult result = api_need(api_ready(call), call, answer);
+	return result != CUDA_SUCCESS ? result : graph_enter_node(call, handle, out);
+}
+
 /* --- Graphs --- */
 
 API(cuGraphCreate, CUgraph *out, unsigned int flags)
@@ -103,10 +118,7 @@ API(cuGraphDestroy, CUgraph handle)
 API(cuGraphClone, CUgraph *out, CUgraph handle)
 {
 	struct graph *graph;
-	CUresult result = api_need(api_ready(__func__), __func__, out);
-	if (result == CUDA_SUCCESS) {
-		result = enter_graph(__func__, handle, &graph);
-	}
+	CUresult result = enter_graph_for(__func__, out, handle, &graph);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
@@ -127,10 +139,7 @@ API(cuGraphNodeFindInClone, CUgraphNode *out, CUgraphNode origin, CUgraph handle
 {
 	struct graph *clone;
 	struct graph_node *node;
-	CUresult result = api_need(api_ready(__func__), __func__, out);
-	if (result == CUDA_SUCCESS) {
-		result = enter_graph(__func__, handle, &clone);
-	}
+	CUresult result = enter_graph_for(__func__, out, handle, &clone);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
@@ -153,10 +162,7 @@ API(cuGraphNodeFindInClone, CUgraphNode *out, CUgraphNode origin, CUgraph handle
 API(cuGraphGetId, CUgraph handle, unsigned int *out)
 {
 	struct graph *graph;
-	CUresult result = api_need(api_ready(__func__), __func__, out);
-	if (result == CUDA_SUCCESS) {
-		result = enter_graph(__func__, handle, &graph);
-	}
+	CUresult result = enter_graph_for(__func__, out, handle, &graph);
 	if (result == CUDA_SUCCESS) {
 		*out = graph->id;
 		graph_unlock();
@@ -167,10 +173,7 @@ API(cuGraphGetId, CUgraph handle, unsigned int *out)
 API(cuGraphNodeGetLocalId, CUgraphNode handle, unsigned int *out)
 {
 	struct graph_node *node;
-	CUresult result = api_need(api_ready(__func__), __func__, out);
-	if (result == CUDA_SUCCESS) {
-		result = graph_enter_node(__func__, handle, &node);
-	}
+	CUresult result = graph_enter_node_for(__func__, out, handle, &node);
 	if (result == CUDA_SUCCESS) {
 		*out = node->id;
 		graph_unlock();
@@ -181,10 +184,7 @@ API(cuGraphNodeGetLocalId, CUgraphNode handle, unsigned int *out)
 API(cuGraphNodeGetToolsId, CUgraphNode handle, unsigned long long *out)
 {
 	struct graph_node *node;
-	CUresult result = api_need(api_ready(__func__), __func__, out);
-	if (result == CUDA_SUCCESS) {
-		result = graph_enter_node(__func__, handle, &node);
-	}
+	CUresult result = graph_enter_node_for(__func__, out, handle, &node);
 	if (result == CUDA_SUCCESS) {
 		*out = (unsigned long long)node->graph->id << 32 | node->id;
 		graph_unlock();
@@ -195,10 +195,7 @@ API(cuGraphNodeGetToolsId, CUgraphNode handle, unsigned long long *out)
 API(cuGraphNodeGetContainingGraph, CUgraphNode handle, CUgraph *out)
 {
 	struct graph_node *node;
-	CUresult result = api_need(api_ready(__func__), __func__, out);
-	if (result == CUDA_SUCCESS) {
-		result = graph_enter_node(__func__, handle, &node);
-	}
+	CUresult result = graph_enter_node_for(__func__, out, handle, &node);
 	if (result == CUDA_SUCCESS) {
 		*out = node->graph->handle;
 		graph_unlock();
@@ -287,10 +284,7 @@ API(cuGraphGetRootNodes, CUgraph graph, CUgraphNode *nodes, size_t *count)
 API(cuGraphNodeGetType, CUgraphNode handle, CUgraphNodeType *out)
 {
 	struct graph_node *node;
-	CUresult result = api_need(api_ready(__func__), __func__, out);
-	if (result == CUDA_SUCCESS) {
-		result = graph_enter_node(__func__, handle, &node);
-	}
+	CUresult result = graph_enter_node_for(__func__, out, handle, &node);
 	if (result == CUDA_SUCCESS) {
 		*out = node->data->params.type;
 		graph_unlock();
