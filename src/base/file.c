@@ -207,6 +207,12 @@ int file_flush(FILE *file)
 	return error;
 }
 
+kz_status file_show(FILE *to, const struct str *text, const char *what, kz_error *err)
+{
+	bool ok = fwrite(text->data, 1, text->len, to) == text->len && fflush(to) == 0;
+	return ok ? KZ_OK : error_os(err, errno, "fwrite", "cannot print %s", what);
+}
+
 /* Files of one process alone */
 
 int file_open_alone(const char *path)

@@ -3,6 +3,7 @@
 #define BASE_FILE_H
 
 #include "base/common.h"
+#include "base/str.h"
 
 #include <kudzu/error.h>
 
@@ -29,6 +30,9 @@ uint64_t file_most(void);
  * (SIGXFSZ) or of a pipe that nobody reads (SIGPIPE).  0, or the errno of what was lost. */
 int file_print(FILE *file, const char *text, size_t size);
 int file_flush(FILE *file);
+/* Write a text to a stream of the program's, as the program would: with those signals.  `what` is
+ * for the message: "an array". */
+kz_status file_show(FILE *to, const struct str *text, const char *what, kz_error *err);
 /* Create or empty a file and write it; a reader may find a part of it. */
 bool file_put(const char *path, const void *data, size_t size);
 

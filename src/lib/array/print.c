@@ -9,12 +9,11 @@
 
 #include "lib/array/array.h"
 #include "base/alloc.h"
+#include "base/file.h"
 #include "base/str.h"
 #include "lib/array/format.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { SUMMARY = 1000, EDGE = 3, SHOWN_MAX = 100000 }; /* numpy's threshold and edge items */
 
@@ -97,9 +96,7 @@ kz_status kz_array_print(kz_array *array, FILE *stream, kz_error *err)
 	}
 	struct str text = STR_INIT;
 	st = print_to_text(&text, array, err);
-	if (!st && (fwrite(text.data, 1, text.len, stream) != text.len || fflush(stream) != 0)) {
-		st = error_os(err, errno, "fwrite", "cannot print an array");
-	}
+	st = st ? st : file_show(stream, &text, "an array", err);
 	str_free(&text);
 	return st;
 }
@@ -118,10 +115,8 @@ kz_status kz_array_format(kz_array *array, char *buffer, int64_t size, int64_t *
 	    && !(st = array_check_capture(array, err))) {
 		st = print_to_text(&text, array, err);
 	}
-	if (!st && room > 0) {
-		size_t len = text.len < room ? text.len : room - 1;
-		memcpy(buffer, text.data, len);
-		buffer[len] = '\0';
+	if (!st) {
+		str_copy(buffer, room, &text);
 	}
 	if (length) {
 		*length = st ? 0 : (int64_t)text.len;

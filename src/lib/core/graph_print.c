@@ -9,10 +9,10 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "base/str.h"
 #include "lib/core/graph.h"
 
-#include <errno.h>
 #include <string.h>
 
 /* One graph while it is drawn. */
@@ -227,9 +227,7 @@ kz_status kz_graph_print(kz_graph *graph, FILE *to, kz_error *err)
 	if (!st && text.failed) {
 		st = error_no_memory(err);
 	}
-	if (!st && (fwrite(text.data, 1, text.len, to) != text.len || fflush(to) != 0)) {
-		st = error_os(err, errno, "fwrite", "cannot print a graph");
-	}
+	st = st ? st : file_show(to, &text, "a graph", err);
 	str_free(&text);
 	return st;
 }

@@ -12,12 +12,12 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "lib/core/capture.h"
 #include "lib/module/warm.h"
 #include "lib/tune/tune_kept.h"
 #include "lib/tune/tune_trial.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -545,9 +545,7 @@ kz_status kz_tuning_print(kz_tuning *tuning, FILE *stream, kz_error *err)
 	struct str text = STR_INIT;
 	kz_status st = pointer_check(stream, "a FILE", err);
 	st = st ? st : tune_write(&text, tuning, err);
-	if (!st && (fwrite(text.data, 1, text.len, stream) != text.len || fflush(stream) != 0)) {
-		st = error_os(err, errno, "fwrite", "cannot print a tuning");
-	}
+	st = st ? st : file_show(stream, &text, "a tuning", err);
 	str_free(&text);
 	return st;
 }
