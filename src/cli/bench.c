@@ -125,14 +125,7 @@ static bool bench_read_words(struct bench *bench, int argc, char **argv)
 			return false;
 		}
 	}
-	if (words.count == 0) {
-		fprintf(stderr, "%s: no file given; see `kudzu help bench`\n", name);
-		return false;
-	}
-	bench->run.file = argv[1];
-	bench->run.words = argv + 2;
-	bench->run.count = (size_t)(words.count - 1);
-	return run_read_arguments(&bench->run);
+	return run_take_words(&bench->run, &words) && run_read_arguments(&bench->run);
 }
 
 /* What to try */

@@ -11,7 +11,6 @@
 
 #include "cli/cli.h"
 #include "cli/report.h"
-#include "cli/words.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -103,13 +102,9 @@ static bool run_read_words(struct run *run, int argc, char **argv)
 			return false;
 		}
 	}
-	if (words.count == 0) {
-		fprintf(stderr, "%s: no file given; see `kudzu help run`\n", name);
+	if (!run_take_words(run, &words)) {
 		return false;
 	}
-	run->file = argv[1];
-	run->words = argv + 2;
-	run->count = (size_t)(words.count - 1);
 	if (run->watch && strcmp(run->file, "-") == 0) {
 		fprintf(stderr, "%s: --watch needs a file, standard input does not change\n", name);
 		return false;

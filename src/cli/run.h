@@ -6,6 +6,7 @@
 #include "cli/argument.h"
 #include "cli/parameters.h"
 #include "cli/source.h"
+#include "cli/words.h"
 
 #define RUN_MAX PARAMETERS_MAX
 
@@ -61,6 +62,8 @@ extern const char *run_command;
 bool run_read_count(int64_t *out, int64_t least, int64_t most, const char *option,
 	const char *text, const char *expected);
 bool run_read_dim(kz_dim3 *out, const char *option, const char *text);
+/* The words that are not options: the file, which must be there, and what the kernel gets. */
+bool run_take_words(struct run *run, const struct words *words);
 bool run_read_arguments(struct run *run);
 /* Print an error, and clear it: the exit status.  One about an argument is shown with its word. */
 int run_fail(const struct run *run, kz_error *err);

@@ -60,6 +60,19 @@ bool run_read_dim(kz_dim3 *out, const char *option, const char *text)
 	return false;
 }
 
+bool run_take_words(struct run *run, const struct words *words)
+{
+	if (words->count == 0) {
+		fprintf(stderr, "kudzu %s: no file given; see `kudzu help %s`\n", run_command,
+			run_command);
+		return false;
+	}
+	run->file = words->argv[1];
+	run->words = words->argv + 2;
+	run->count = (size_t)(words->count - 1);
+	return true;
+}
+
 bool run_read_arguments(struct run *run)
 {
 	if (run->count > RUN_MAX) {
@@ -102,8 +115,8 @@ int run_fail(const struct run *run, kz_error *err)
 
 /* Templates */
 
-/* The name of the kernel whose declaration goes on with `text`, behind __global__:
- * "void __launch_bounds__(256) scale(".  NULL if there is no name. */
+/* The name of the kernel whose declaration goes on with `text`, after __global__:
+ * "void __launch_bounds__(256) scale(".  NULL if it has no name. */
 static const char *run_read_kernel_name(size_t *length, const char *text)
 {
 	const char *name = NULL;
