@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 enum { HALF = sizeof(grid.memory) / 2 };
 
@@ -326,12 +325,9 @@ START_TEST(a_thread_of_a_stride_is_named)
 	if (driver_lacks("it does not say which thread failed")) {
 		return;
 	}
-	enum { PAGE = 4096, GONE = 20 };
-	uint8_t *pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-		-1, 0);
-	ck_assert_ptr_ne(pages, MAP_FAILED);
-	ck_assert_int_eq(mprotect(pages + PAGE, PAGE, PROT_NONE), 0);
-	const uint64_t given[] = {(uintptr_t)pages + PAGE - GONE * 24, 24};
+	enum { GONE = 20 };
+	const uint64_t end = grid_map_page();
+	const uint64_t given[] = {end - GONE * 24, 24};
 	for (uint32_t i = 0; i < 4; i++) {
 		char body[512];
 		snprintf(body, sizeof(body), "ld.global.v2.u64 {%%rd2, %%rd6}, [%%rd0]; "
@@ -347,7 +343,7 @@ START_TEST(a_thread_of_a_stride_is_named)
 		ck_assert_uint_ge(thread, GONE);
 		ck_assert_uint_le(thread, i % 2 == 0 ? GONE : 31);
 	}
-	munmap(pages, 2 * PAGE);
+	grid_unmap_page(end);
 }
 END_TEST
 
@@ -405,13 +401,9 @@ START_TEST(a_thread_of_a_masked_row_is_named)
 	}
 	static const char *const accesses[] = {"ld.global.u32 %r1, [%rd3]; st.u32 [%rd9+16], %r1;",
 		"st.global.u32 [%rd3], %r0;"};
-	enum { PAGE = 4096 };
-	uint8_t *pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-		-1, 0);
-	ck_assert_ptr_ne(pages, MAP_FAILED);
-	ck_assert_int_eq(mprotect(pages + PAGE, PAGE, PROT_NONE), 0);
+	const uint64_t end = grid_map_page();
 	char body[1024] = "ld.global.u64 %rd2, [%rd0];";
-	uint64_t place = (uintptr_t)pages + PAGE - 3 * PITCH;
+	uint64_t place = end - 3 * PITCH;
 	uint32_t thread = 0;
 	memcpy(grid.memory, &place, sizeof(place));
 	write_rows(body + strlen(body), sizeof(body) - strlen(body), 2, false, accesses[_i]);
@@ -419,7 +411,7 @@ START_TEST(a_thread_of_a_masked_row_is_named)
 	ck_assert_int_eq(grid_run(32, 64, "", body), CUDA_ERROR_ILLEGAL_ADDRESS);
 	ck_assert_msg(sscanf(grid.failure.where, "block (0,0,0), thread (%u,3,0)", &thread) == 1,
 		"%s", grid.failure.where);
-	munmap(pages, 2 * PAGE);
+	grid_unmap_page(end);
 }
 END_TEST
 

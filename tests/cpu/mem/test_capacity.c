@@ -3,22 +3,13 @@
 #include "cpu/support/api.h"
 
 #include "cpu/mem/capacity.h"
+#include "support/put_file.h"
 #include "support/suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static void write_file(const char *folder, const char *name, const char *text)
-{
-	char path[512];
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	FILE *file = fopen(path, "w");
-	ck_assert_ptr_nonnull(file);
-	fputs(text, file);
-	fclose(file);
-}
 
 START_TEST(the_lowest_limit_of_a_group_and_those_above_holds)
 {
@@ -31,15 +22,15 @@ START_TEST(the_lowest_limit_of_a_group_and_those_above_holds)
 	ck_assert_int_eq(mkdir(outer, 0700), 0);
 	ck_assert_int_eq(mkdir(inner, 0700), 0);
 	ck_assert_uint_eq(capacity_of_group(root, "/a/b", "max"), SIZE_MAX);
-	write_file(inner, "max", "max\n");
-	write_file(outer, "max", "5000\n");
-	write_file(root, "max", "9223372036854771712\n");
+	put_file(inner, "max", "max\n");
+	put_file(outer, "max", "5000\n");
+	put_file(root, "max", "9223372036854771712\n");
 	ck_assert_uint_eq(capacity_of_group(root, "/a/b", "max"), 5000);
 	ck_assert_uint_eq(capacity_of_group(root, "/a", "max"), 5000);
 	ck_assert_uint_eq(capacity_of_group(root, "/", "max"), 9223372036854771712u);
-	write_file(inner, "max", "400\n");
+	put_file(inner, "max", "400\n");
 	ck_assert_uint_eq(capacity_of_group(root, "/a/b", "max"), 400);
-	write_file(root, "max", "3\n");
+	put_file(root, "max", "3\n");
 	ck_assert_uint_eq(capacity_of_group(root, "/a/b", "max"), 3);
 	const char *const folders[] = {inner, outer, root};
 	for (size_t i = 0; i < countof(folders); i++) {

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 /* Bytes from the start of the memory: what is read, and what is written.  The index of each thread
  * is at the start of its words. */
@@ -198,12 +197,8 @@ START_TEST(the_thread_at_the_end_of_memory_is_named)
 	if (driver_lacks("it does not say which thread failed")) {
 		return;
 	}
-	enum { PAGE = 4096, BAD = 20 };
-	uint8_t *pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-		-1, 0);
-	ck_assert_ptr_ne(pages, MAP_FAILED);
-	ck_assert_int_eq(mprotect(pages + PAGE, PAGE, PROT_NONE), 0);
-	const uint64_t end = (uintptr_t)pages + PAGE;
+	enum { BAD = 20 };
+	const uint64_t end = grid_map_page();
 	for (int64_t t = 0; t < 32; t++) {
 		const int64_t index = t == BAD ? 0 : -1 - (t * 7 + 3) % 32;
 		memcpy(&grid.memory[t][0], &index, sizeof(index));
@@ -216,7 +211,7 @@ START_TEST(the_thread_at_the_end_of_memory_is_named)
 	ck_assert_int_eq(grid_run(32, 32, ".shared .align 8 .b8 sh[4096];", body),
 		CUDA_ERROR_ILLEGAL_ADDRESS);
 	ck_assert_str_eq(grid.failure.where, "block (0,0,0), thread (20,0,0)");
-	munmap(pages, 2 * PAGE);
+	grid_unmap_page(end);
 }
 END_TEST
 

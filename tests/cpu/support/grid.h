@@ -12,6 +12,7 @@
 #include "driver.h"
 
 #include <check.h>
+#include <sys/mman.h>
 
 #define GRID_WORDS 64
 
@@ -35,6 +36,23 @@ static inline void grid_add_text(struct str *text, const char *declarations, con
 		grid.row ? "mov.u32 %r1, %ntid.x; mov.u32 %r2, %tid.y; mad.lo.u32 %r0, %r1, %r2, "
 		"%r0;\n"
 			: "", GRID_WORDS * 4, body);
+}
+
+enum { GRID_PAGE = 4096 };
+
+/* Map a page for the threads to access, with one after it that they may not.  Where it ends. */
+static inline uint64_t grid_map_page(void)
+{
+	uint8_t *pages = mmap(NULL, 2 * GRID_PAGE, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ck_assert_ptr_ne(pages, MAP_FAILED);
+	ck_assert_int_eq(mprotect(pages + GRID_PAGE, GRID_PAGE, PROT_NONE), 0);
+	return (uintptr_t)pages + GRID_PAGE;
+}
+
+static inline void grid_unmap_page(uint64_t end)
+{
+	munmap((void *)(uintptr_t)(end - GRID_PAGE), 2 * GRID_PAGE);
 }
 
 /* Call in a checked fixture. */

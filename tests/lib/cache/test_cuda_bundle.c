@@ -11,6 +11,7 @@
 #include "lib/cache/cuda_bundle.h"
 #include "lib/cache/cache.h"
 #include "lib/rtc/nvrtc.h"
+#include "support/put_file.h"
 #include "support/suite.h"
 
 #include <check.h>
@@ -33,31 +34,16 @@ static int installs;
 
 #define SOURCE "#include <cuda_fp16.h>\n__global__ void k(int *a) { *a = sizeof(__half) + 4710; }\n"
 
-static void put(const char *path, const char *name, const char *text)
-{
-	char file[300];
-	snprintf(file, sizeof(file), "%s/%s", path, name);
-	for (char *slash = file + strlen(path) + 1; (slash = strchr(slash, '/')); slash++) {
-		*slash = '\0';
-		mkdir(file, 0755);
-		*slash = '/';
-	}
-	FILE *out = fopen(file, "w");
-	ck_assert_ptr_nonnull(out);
-	fputs(text, out);
-	fclose(out);
-}
-
 static nvrtcResult install(const char *path, unsigned flags, const char **why)
 {
 	ck_assert_uint_eq(flags, 0);
 	installs++;
-	put(path, "cuda_fp16.h", "#include <nv/target>\nstruct __half { short bits; };\n");
+	put_file(path, "cuda_fp16.h", "#include <nv/target>\nstruct __half { short bits; };\n");
 	if (fails) {
 		*why = "No space left on device";
 		return 7;
 	}
-	put(path, "cccl/nv/target", "#define A_MACRO_OF_NV\n");
+	put_file(path, "cccl/nv/target", "#define A_MACRO_OF_NV\n");
 	return 0;
 }
 
@@ -214,7 +200,7 @@ START_TEST(the_caller_s_own_file_comes_first)
 		.include_count = 1,
 	};
 	open_nvrtc();
-	put(folder, "cuda_fp16.h", "struct __half { int a, b, c; };\n");
+	put_file(folder, "cuda_fp16.h", "struct __half { int a, b, c; };\n");
 	ck_assert_int_eq(compile(&request, "4722"), KZ_OK);
 	ck_assert_uint_eq(count_files("headers"), 0);
 }
@@ -253,7 +239,7 @@ START_TEST(without_a_cache_the_error_says_so)
 		setenv("KUDZU_CACHE_SIZE", "100K", 1);
 		misses("KUDZU_CACHE_SIZE is less than they take");
 	} else {
-		put(folder, "headers", "a file");
+		put_file(folder, "headers", "a file");
 		misses("expected a folder");
 	}
 	ck_assert_uint_eq(count_files("headers/*"), 0);
@@ -323,10 +309,10 @@ START_TEST(what_nobody_uses_is_removed)
 	char path[200];
 	open_nvrtc();
 	ck_assert_int_eq(mkdir(strcat(strcpy(path, folder), "/headers"), 0700), 0);
-	put(folder, "headers/tmp-1-2/a/b.h", "");
-	put(folder, "headers/tmp-new/a.h", "");
-	put(folder, "headers/00000000000000000000000000000000/a.h", "");
-	put(folder, "headers/11111111111111111111111111111111/a.h", "");
+	put_file(folder, "headers/tmp-1-2/a/b.h", "");
+	put_file(folder, "headers/tmp-new/a.h", "");
+	put_file(folder, "headers/00000000000000000000000000000000/a.h", "");
+	put_file(folder, "headers/11111111111111111111111111111111/a.h", "");
 	const time_t now = time(NULL);
 	utime(strcat(strcpy(path, folder), "/headers/tmp-1-2"),
 		&(struct utimbuf){now - 7200, now - 7200});

@@ -15,6 +15,7 @@
 #include "lib/cache/deps.h"
 #include "lib/rtc/includes.h"
 #include "support/compile_test.h"
+#include "support/put_file.h"
 #include "support/suite.h"
 
 #include <check.h>
@@ -127,17 +128,7 @@ static char folder[512];
 
 static void put(const char *name, const char *text)
 {
-	char path[700];
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	for (char *slash = path + strlen(folder) + 1; (slash = strchr(slash, '/')); slash++) {
-		*slash = '\0';
-		mkdir(path, 0755);
-		*slash = '/';
-	}
-	FILE *file = fopen(path, "w");
-	ck_assert_ptr_nonnull(file);
-	fputs(text, file);
-	fclose(file);
+	put_file(folder, name, text);
 }
 
 static void setup(void)
