@@ -3,7 +3,7 @@
  * PageRank by power iteration: which pages a reader reaches who follows links at random, and once
  * in seven steps opens any page.  It teaches sparse matrices (a page links to few others), an
  * expression that uses a number of the device without a copy to the host, and when to look at a
- * result: a stop test waits for the device, so it is made once in a few steps.
+ * result: a stop test waits for the device, so the program tests once in a few steps.
  *
  * A star of pages has a formula to compare with; a web of random links is compared with the same
  * sums on the host.

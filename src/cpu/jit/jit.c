@@ -310,7 +310,7 @@ static bool jit_has_one_scalar(const struct ptx_func *func)
 struct jit_plan {
 	uint32_t width;
 	enum jit_tier tier;
-	size_t limit;      /* of the weight: 0 if there is none */
+	size_t limit;      /* the most that the IR may weigh; 0: anything */
 	size_t weight;     /* out: what the IR weighs */
 };
 

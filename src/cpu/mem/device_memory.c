@@ -854,7 +854,7 @@ bool memory_close(struct device_memory *memory, const void *owner, uint64_t addr
 	return found;
 }
 
-/* How far an address is past a live range, or before it; UINT64_MAX: there is none. */
+/* How far an address is past a live range, or before it; UINT64_MAX if no range is live. */
 static uint64_t memory_distance(const struct memory_range *range, uint64_t address)
 {
 	if (!range || range->is_dead) {

@@ -30,7 +30,7 @@ struct csv {
 	struct csv_text text;
 	struct csv_numbers numbers;
 	int64_t skip;           /* lines that are still to be skipped */
-	bool has_header;        /* it was read, or there is none */
+	bool has_header;        /* it was read, or the text has no header */
 	int64_t width;          /* columns of the text; -1: not known yet */
 	int64_t *columns;       /* which of them are read */
 	int64_t count;          /* how many these are */

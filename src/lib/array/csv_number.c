@@ -163,7 +163,7 @@ static enum csv_number csv_read_bool(void *element, const char *text, int64_t le
 	return CSV_NUMBER;
 }
 
-/* inf, infinity, nan, with or without a sign; 0 if it is none of them. */
+/* inf, infinity, nan, with or without a sign; 0 for any other text. */
 static double csv_special(const char *text, int64_t len)
 {
 	const int sign = len > 0 && (*text == '-' || *text == '+');

@@ -55,7 +55,7 @@ bool cuda_bundle_is_wanted(uint64_t missing_parts, const struct compiler *compil
 		&& (missing_parts & BUNDLE_PARTS & ~found);
 }
 
-/* The folder "headers" of the cache; -1 if there is none, or with `use` can be none. */
+/* The folder "headers" of the cache; -1 if it does not exist, and `use` cannot make it. */
 static int bundle_open(struct store *store, enum store_folder_use use, const char **why)
 {
 	int cache = store_folder_open(store_folder(store), use, why);

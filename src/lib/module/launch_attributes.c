@@ -36,7 +36,7 @@ static kz_status launch_read_cluster(struct launch *launch, const int32_t cluste
 	return KZ_OK;
 }
 
-/* A limit of milliseconds, up to a thousand years. */
+/* A limit of milliseconds, up to what nanoseconds can count: 292 years. */
 static kz_status launch_read_timeout(struct launch *launch, int64_t timeout_ms, kz_error *err)
 {
 	enum { NS_PER_MS = 1000000 };
