@@ -100,8 +100,7 @@ struct ptx_inst *flat_inst(struct flat *f, enum ptx_op op, enum ptx_type type,
 {
 	struct ptx_inst *inst = flat_add(f, &f->insts, sizeof(*inst));
 	*inst = (struct ptx_inst){.op = op, .text = f->at->text, .types = {type},
-		.line = f->at->line, .column = f->at->column, .source_file = f->at->source_file,
-		.source_line = f->at->source_line};
+		.line = f->at->line, .column = f->at->column, .loc = f->at->loc};
 	inst->operands = flat_keep(f, count, sizeof(*operands));
 	if (inst->operands && count > 0) {
 		memcpy(inst->operands, operands, count * sizeof(*operands));

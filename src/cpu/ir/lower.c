@@ -76,7 +76,7 @@ static bool lower_add_branch(struct lowering *l, const struct ptx_inst *inst, si
 	l->insts[l->count++] = (struct ptx_inst){.op = PTX_OP_BRA, .text = "bra",
 		.has_guard = true, .guard = inst->guard, .guard_negated = !inst->guard_negated,
 		.operands = target, .operand_count = 1, .line = inst->line, .column = inst->column,
-		.source_file = inst->source_file, .source_line = inst->source_line};
+		.loc = inst->loc};
 	return true;
 }
 
@@ -86,8 +86,7 @@ static bool lower_inst(struct lowering *l, const struct ptx_inst *inst)
 	if (lower_meets(inst)) {
 		l->insts[l->count++] = (struct ptx_inst){.op = PTX_OP_ACTIVEMASK,
 			.text = "activemask",
-			.line = inst->line, .column = inst->column,
-			.source_file = inst->source_file, .source_line = inst->source_line};
+			.line = inst->line, .column = inst->column, .loc = inst->loc};
 	}
 	if (guarded && !lower_add_branch(l, inst, l->label_count)) {
 		return false;

@@ -286,12 +286,13 @@ static bool check_refuse(const struct ptx_module *module, const struct ptx_inst 
 	struct ptx_diag *diag)
 {
 	char source[96] = "";
-	size_t file = (size_t)inst->source_file;
+	const struct ptx_loc *loc = inst->loc;
+	size_t file = loc ? (size_t)loc->file : SIZE_MAX;
 	const char *path = file < module->file_count ? module->files[file] : NULL;
-	if (path && inst->source_line > 0) {
+	if (path && loc->line > 0) {
 		const char *slash = strrchr(path, '/');
 		snprintf(source, sizeof(source), " (%.80s:%d)", slash ? slash + 1 : path,
-			inst->source_line);
+			loc->line);
 	}
 	return ptx_unsupported(diag, inst->line, inst->column,
 		"instruction '%.60s'%s is not supported by the CPU device%s", inst->text, source,

@@ -116,8 +116,8 @@ static void parse_definition(struct parser *p, struct ptx_func *func)
 {
 	p->func = func;
 	p->func_scope = p->scope;
-	p->source_file = 0;
-	p->source_line = 0;
+	p->loc = NULL;
+	memset(p->locs, 0, sizeof(p->locs));
 	parse_body(p);
 	func->regs = list_keep(p, &p->regs, sizeof(*func->regs), &func->reg_count);
 	func->insts = list_keep(p, &p->insts, sizeof(*func->insts), &func->inst_count);
@@ -433,6 +433,7 @@ static bool parse_text(struct ptx_module *out, const char *text, size_t size, st
 	out->shared = list_keep(p, &p->shared, sizeof(*out->shared), &out->shared_count);
 	out->funcs = list_keep(p, &p->funcs, sizeof(*out->funcs), &out->func_count);
 	out->files = list_keep(p, &p->files, sizeof(*out->files), &out->file_count);
+	out->sections = list_keep(p, &p->sections, sizeof(*out->sections), &out->section_count);
 	bool ok = !p->failed;
 	if (!ok) {
 		parse_free(out);

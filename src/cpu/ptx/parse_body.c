@@ -14,7 +14,6 @@
 
 enum { MAX_TARGETS = 1 << 16 }; /* of ranges */
 
-enum { MAX_FILES = 1 << 16 };
 
 /* Remember the labels among operands that have come to their final address. */
 static void parse_add_fixups(struct parser *p, struct ptx_operand *operands, size_t count,
@@ -136,8 +135,7 @@ static void parse_instruction(struct parser *p, const struct ptx_inst *guard,
 	inst.guard = guard->guard;
 	inst.line = word->line;
 	inst.column = word->column;
-	inst.source_file = p->source_file;
-	inst.source_line = p->source_line;
+	inst.loc = p->loc;
 	if (ptx_rows[inst.op].unsupported) {
 		skip_past(p, ";");
 	} else {
@@ -226,53 +224,6 @@ static void parse_label(struct parser *p, const struct lex_token *word)
 	}
 }
 
-/* .loc 1 12 3, function_name $name+0, inlined_at 1 10 5 */
-static void parse_loc(struct parser *p)
-{
-	uint64_t file = take_int(p), line = take_int(p);
-	take_int(p);
-	p->source_file = file < MAX_FILES ? (int)file : 0;
-	p->source_line = line < INT32_MAX ? (int)line : 0;
-	while (accept(p, ",")) {
-		if (accept(p, "function_name")) {
-			take_name(p);
-			if (accept(p, "+")) {
-				take_int(p);
-			}
-		} else {
-			expect(p, "inlined_at");
-			take_int(p);
-			take_int(p);
-			take_int(p);
-		}
-	}
-}
-
-/* .file 1 "kernel.cu", time, size */
-static void parse_file(struct parser *p)
-{
-	uint64_t index = take_int(p);
-	if (p->token.kind != TOKEN_STRING) {
-		fail_expected(p, "a file name in quotes");
-	} else if (index >= MAX_FILES) {
-		parser_fail(p, "file number %llu is above %d", (unsigned long long)index,
-			MAX_FILES - 1);
-	}
-	const char *name = p->failed ? NULL
-		: arena_strndup(&p->module->arena, p->token.text, p->token.len);
-	while (name && p->files.count <= index && list_add(p, &p->files, sizeof(name))) {
-	}
-	if (!name || p->failed) {
-		parser_no_memory(p);
-		return;
-	}
-	((const char **)p->files.data)[index] = name;
-	advance(p);
-	while (accept(p, ",")) {
-		take_int(p);
-	}
-}
-
 /* .pragma "nounroll", "used_bytes_mask 1"; */
 static void parse_pragma(struct parser *p)
 {
@@ -283,23 +234,6 @@ static void parse_pragma(struct parser *p)
 		advance(p);
 	} while (accept(p, ","));
 	expect(p, ";");
-}
-
-static void parse_section(struct parser *p)
-{
-	if (p->token.kind != TOKEN_WORD) {
-		fail_expected(p, "the name of a section");
-	}
-	advance(p);
-	expect(p, "{");
-	for (size_t depth = 1; depth > 0 && !p->failed;) {
-		if (at_end(p)) {
-			fail_expected(p, "'}'");
-		}
-		depth += at(p, "{");
-		depth -= at(p, "}");
-		advance(p);
-	}
 }
 
 bool parse_common(struct parser *p)

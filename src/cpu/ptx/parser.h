@@ -75,6 +75,13 @@ struct fixup {
 	int column;
 };
 
+/* A list of those .loc that have the same hash.  parse_debug.c */
+struct parse_loc {
+	struct ptx_loc loc;
+	struct parse_loc *next;
+};
+enum { PARSE_LOCS = 64 };
+
 struct parser {
 	struct ptx_module *module;
 	struct ptx_diag *diag;
@@ -94,14 +101,14 @@ struct parser {
 	struct map spares[2];     /* no names, but room for those of scopes to come */
 	size_t spare_count;
 	struct map opcodes;       /* text -> struct ptx_inst as ptx_opcode made it */
-	struct parse_list vars, shared, funcs, files, params, relocs, aliases;
+	struct parse_list vars, shared, funcs, files, sections, params, relocs, aliases;
 	/* of the function at hand */
 	struct ptx_func *func;
 	struct parse_scope *func_scope;
 	struct parse_list regs, func_vars, insts, labels, fixups;
 	enum ptx_op op;           /* of the instruction at hand */
-	int source_file;
-	int source_line;
+	const struct ptx_loc *loc;
+	struct parse_loc *locs[PARSE_LOCS]; /* of the function, newest first, by place */
 };
 
 void parser_fail(struct parser *p, const char *format, ...) printf_like(2, 3);
@@ -202,6 +209,11 @@ void add_vector_move(struct parser *p, const struct ptx_inst *inst, size_t count
 void parse_body(struct parser *p);
 /* Inside of bodies and outside: .loc .file .pragma .section; false if it is none of these. */
 bool parse_common(struct parser *p);
+
+/* parse_debug.c: after .loc, .file and .section. */
+void parse_loc(struct parser *p);
+void parse_file(struct parser *p);
+void parse_section(struct parser *p);
 
 /* parse_operand.c: an operand; true if the next one is within the same brackets. */
 bool parse_operand(struct parser *p, struct ptx_operand *out);

@@ -488,3 +488,28 @@ bool ptx_reads_few(const struct ptx_func *func, unsigned most)
 	}
 	return reads <= most;
 }
+
+const struct ptx_section *ptx_section_find(const struct ptx_module *module, const char *name)
+{
+	size_t i = 0;
+	while (i < module->section_count && strcmp(module->sections[i].name, name) != 0) {
+		i++;
+	}
+	return i < module->section_count ? &module->sections[i] : NULL;
+}
+
+const char *ptx_loc_function(const struct ptx_module *module, const struct ptx_loc *loc)
+{
+	const struct ptx_section *names = ptx_section_find(module, ".debug_str");
+	size_t i = 0;
+	while (names && loc->function && i < names->mark_count
+	    && strcmp(names->marks[i].name, loc->function) != 0) {
+		i++;
+	}
+	if (!names || !loc->function || i == names->mark_count) {
+		return NULL;
+	}
+	size_t at = names->marks[i].offset + loc->addend;
+	return at < names->size && memchr(names->bytes + at, '\0', names->size - at)
+		? (const char *)names->bytes + at : NULL;
+}

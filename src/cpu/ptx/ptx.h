@@ -346,6 +346,36 @@ struct ptx_operand {
 	};
 };
 
+/* A place in a source: .loc.  Where the compiler has put a function in the place of a call, `at` is
+ * the call. */
+struct ptx_loc {
+	int file;                     /* index of .file, 0 if there is none */
+	int line, column;
+	const char *function;         /* a label in .debug_str, at the function's name; NULL if `at`
+	                               * is */
+	size_t addend;                /* bytes after that label */
+	const struct ptx_loc *at;     /* NULL: in the function that the instruction is in */
+};
+
+/* Bytes of a .section, which say something of a module to debuggers, and the names in them. */
+struct ptx_section {
+	const char *name;             /* ".debug_info" */
+	uint8_t *bytes;
+	size_t size;
+	struct ptx_mark *marks;       /* labels in it, by offset, */
+	size_t mark_count;
+	struct ptx_mark *uses;        /* and places that hold an address */
+	size_t use_count;
+};
+
+/* A label of a section; or `size` bytes in it that are to hold the address of a label, a variable
+ * or a section, and `addend` more. */
+struct ptx_mark {
+	const char *name;
+	size_t offset, size;
+	uint64_t addend;
+};
+
 struct ptx_inst {
 	enum ptx_op op;
 	enum ptx_space space;         /* of ld, st, atom, red, cvta, isspacep */
@@ -358,8 +388,7 @@ struct ptx_inst {
 	size_t operand_count;
 	int line;                     /* in the PTX text, from 1 */
 	int column;
-	int source_file;              /* .loc: index of .file, 0 if none */
-	int source_line;
+	const struct ptx_loc *loc;    /* NULL: unknown */
 	bool has_guard;
 	bool guard_negated;
 	bool has_carry;               /* by lower.c: it reads or writes the condition code */
@@ -501,6 +530,8 @@ struct ptx_module {
 	size_t func_count;
 	const char **files;           /* .file N "name": files[N], NULL where absent */
 	size_t file_count;
+	struct ptx_section *sections;
+	size_t section_count;
 	bool is_separable;            /* each kernel can be read by itself: none declares variables
 	                               * of the module, no function's address is taken */
 	struct parser *parser;        /* by parse_declarations, for parse_kernel */
@@ -559,6 +590,10 @@ bool ptx_opcode(struct ptx_inst *out, const char *text, struct ptx_diag *diag, i
 	int column);
 /* Whether an opcode as written has this part between dots, modifier or not. */
 bool ptx_names(const struct ptx_inst *inst, const char *part);
+
+/* The name of the function that an inlined place is in; NULL: unknown. */
+const char *ptx_loc_function(const struct ptx_module *module, const struct ptx_loc *loc);
+const struct ptx_section *ptx_section_find(const struct ptx_module *module, const char *name);
 
 /* Loads that are not surely from shared, local or constant memory; whether there are at most so
  * many. */

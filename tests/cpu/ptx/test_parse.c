@@ -162,7 +162,48 @@ START_TEST(parse_reads_the_parts_of_an_instruction)
 	ck_assert(inst->operands[3].negated);
 	ck_assert_int_eq(inst->line, 8);
 	ck_assert_int_eq(inst->column, 8);
-	ck_assert_int_eq(inst->source_line, 42);
+	ck_assert_int_eq(inst->loc->line, 42);
+}
+END_TEST
+
+START_TEST(parse_finds_the_calls_that_a_place_is_inlined_at)
+{
+	const struct ptx_func *func = parse_one_kernel(".loc 1 5 2\n"
+		".loc 1 9 3, function_name $outer, inlined_at 1 5 2\n"
+		".loc 1 12 4, function_name $outer+6, inlined_at 1 9 3\n\tret;\n"
+		".loc 1 5 2\n\tret;\n"
+		".loc 1 7 1, function_name $other, inlined_at 1 6 1\n\tret;\n"
+		"}\n.section .debug_str { $outer: .b8 111,117,116,101,114,0,105\n.b8 110,0");
+	const struct ptx_loc *in = func->insts[0].loc, *out = in->at;
+	ck_assert_int_eq(in->line, 12);
+	ck_assert_str_eq(ptx_loc_function(&module, in), "in");
+	ck_assert_int_eq(out->line, 9);
+	ck_assert_str_eq(ptx_loc_function(&module, out), "outer");
+	ck_assert_ptr_eq(out->at, func->insts[1].loc);
+	ck_assert(!out->at->at && !out->at->function);
+	ck_assert_int_eq(func->insts[2].loc->at->line, 6); // never an instruction's
+	ck_assert_ptr_null(ptx_loc_function(&module, func->insts[2].loc));
+}
+END_TEST
+
+START_TEST(parse_reads_sections_as_bytes_and_addresses)
+{
+	parse(HEADER ".section .debug_x { .b8 1, 255\n$a: .b32 .debug_y+258, 7\n.b64 v\n }\n"
+		".section .debug_y { .b16 513 }\n"
+		".section .odd { .b32 $b-$a .b8 1 { } }\n.global .u32 v;");
+	ck_assert_uint_eq(module.section_count, 2); // without .odd
+	ck_assert_ptr_null(ptx_section_find(&module, ".odd"));
+	const struct ptx_section *x = ptx_section_find(&module, ".debug_x");
+	const struct ptx_section *y = ptx_section_find(&module, ".debug_y");
+	ck_assert(y->size == 2 && y->bytes[0] == 1 && y->bytes[1] == 2);
+	ck_assert_uint_eq(x->size, 18);
+	ck_assert(x->bytes[1] == 255 && x->bytes[6] == 7);
+	ck_assert(x->mark_count == 1 && x->marks[0].offset == 2);
+	ck_assert_str_eq(x->marks[0].name, "$a");
+	ck_assert_uint_eq(x->use_count, 2);
+	ck_assert(x->uses[0].offset == 2 && x->uses[0].size == 4 && x->uses[0].addend == 258);
+	ck_assert_str_eq(x->uses[0].name, ".debug_y");
+	ck_assert(x->uses[1].offset == 10 && x->uses[1].size == 8);
 }
 END_TEST
 
@@ -419,6 +460,8 @@ SUITE(parse)
 	tcase_add_test(tc, parse_keeps_the_names_of_inner_scopes_apart);
 	tcase_add_test(tc, parse_understands_each_form_of_address);
 	tcase_add_test(tc, parse_reads_the_parts_of_an_instruction);
+	tcase_add_test(tc, parse_finds_the_calls_that_a_place_is_inlined_at);
+	tcase_add_test(tc, parse_reads_sections_as_bytes_and_addresses);
 	tcase_add_test(tc, parse_takes_the_sign_into_the_bits_of_a_float);
 	tcase_add_loop_test(tc, parse_evaluates_constant_expressions, 0, countof(expressions));
 	tcase_add_test(tc, parse_evaluates_expressions_of_doubles);

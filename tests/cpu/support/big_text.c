@@ -104,7 +104,7 @@ void big_tell(struct str *out, const struct ptx_func *func)
 		const struct ptx_inst *inst = &func->insts[i];
 		str_addf(out, "%d:%d %s %d %d%d %u %d:%d", inst->line, inst->column, inst->text,
 			inst->space, inst->has_guard, inst->guard_negated, inst->guard,
-			inst->source_file, inst->source_line);
+			inst->loc ? inst->loc->file : 0, inst->loc ? inst->loc->line : 0);
 		for (size_t k = 0; k < inst->operand_count; k++) {
 			tell_operand(out, &inst->operands[k]);
 		}
