@@ -4,7 +4,7 @@
 
 _kudzu_words() {
 	case $1 in
-	'') echo 'bench cache compile cpu doctor dump help info new run --help --version' ;;
+	'') echo 'bench cache compile cpu doctor dump help info new run --help --version --cflags --libs' ;;
 	bench) echo '-k --kernel --size --grid --block --try --repeat --bytes --shared --json --device -I -D -a --arch --std --help' ;;
 	cache) echo 'list stats clear why --help' ;;
 	'cache why') echo '-I -D -a --arch --std --name --help' ;;

@@ -33,6 +33,8 @@ complete -c kudzu -n __fish_use_subcommand -f -a new -d 'make a small project th
 complete -c kudzu -n __fish_use_subcommand -f -a run -d 'launch a kernel of a file'
 complete -c kudzu -l help -d 'explain the command'
 complete -c kudzu -n __fish_use_subcommand -l version -d 'print the version'
+complete -c kudzu -n __fish_use_subcommand -l cflags -d 'print the flags to compile a program'
+complete -c kudzu -n __fish_use_subcommand -l libs -d 'print the flags to link a program'
 
 complete -c kudzu -n '__fish_seen_subcommand_from cache; and not __fish_seen_subcommand_from list stats clear why' -f -a 'list stats clear why'
 complete -c kudzu -n '__fish_seen_subcommand_from cache; and __fish_seen_subcommand_from list stats clear' -f

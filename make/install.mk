@@ -62,3 +62,11 @@ uninstall: ## remove what install put there
 		$(addprefix $(DOCDIR)/,docs/dev docs/examples docs samples kernels bench/results bench include .); do \
 		folder=$$(realpath -m $(DESTDIR)$$folder); [ ! -d "$$folder" ] || rmdir "$$folder"; done
 	$(ldconfig)
+
+# By hand, for they need Python's packages wheel and auditwheel, and the check needs the network.
+PYTHON ?= python3
+.PHONY: wheel check-wheel
+wheel: all ## build/release/wheel/kudzu_cpu-*.whl: the command, the libraries and the CPU device, for pip
+	@MAKE='$(MAKE)' CC='$(CC)' PYTHON='$(PYTHON)' packaging/wheel/build $(BUILD) $(VERSION) $(SOVERSION)
+check-wheel: wheel ## install the wheel and NVRTC in a new environment of Python, and use them
+	$(call step,$@,CC='$(CC)' PYTHON='$(PYTHON)' packaging/wheel/check $(BUILD)/wheel)

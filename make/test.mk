@@ -387,5 +387,5 @@ lint/%.c: $(BUILD)/llvm.flags $(BUILD)/folders.flags
 	$(call say,LINT)cat $^ | xargs clang-tidy --quiet $*.c -- -std=gnu11 $(INCLUDES) \
 		-Xclang -analyzer-config -Xclang max-nodes=$(LINT_STEPS) 2>/dev/null
 lint-shell:
-	$(call step,$@,shellcheck $(filter-out %.txt %.awk,$(wildcard .ci/*)) $(wildcard tests/*/check tests/cli/check_* \
+	$(call step,$@,shellcheck $(filter-out %.txt %.awk %.in,$(wildcard .ci/* packaging/wheel/*)) $(wildcard tests/*/check tests/cli/check_* \
 		tests/build/check_* bench/*.sh tests/samples/*.sh))

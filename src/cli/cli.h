@@ -2,6 +2,8 @@
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
+#include <stdbool.h>
+
 /* The commands of `kudzu`: one function and one file each, listed in main.c. */
 
 /* What the program returns to the shell. */
@@ -12,6 +14,9 @@ enum cli_exit {
 	CLI_CANNOT_RUN = 126, /* as shells have it: the program is there, and does not run */
 	CLI_NOT_FOUND = 127   /* there is no such program */
 };
+
+/* Print the flags of the compiler, of the linker, or both: `kudzu --cflags --libs`. */
+int flags_print(bool compile, bool link);
 
 /* Run a command; argv[0] is its name. */
 typedef int cli_command(int argc, char **argv);

@@ -3,9 +3,10 @@
  * kudzu cpu: becomes another program, for which the CPU device's driver is the CUDA driver.
  *
  * `make` and `make install` put the driver under NVIDIA's names into a folder beside it,
- * kudzu-cpu/libcuda.so.1.  This command puts that folder in front of LD_LIBRARY_PATH, and makes
- * nothing that would have to be removed.  It opens the CPU device to learn which driver the library
- * takes, so there is one rule for where that is looked for, and for whose files are trusted
+ * kudzu-cpu/libcuda.so.1: as a link or, in a wheel, which cannot hold links, as a library that needs
+ * the driver.  This command puts that folder in front of LD_LIBRARY_PATH, and makes nothing that
+ * would have to be removed.  It opens the CPU device to learn which driver the library takes, so
+ * there is one rule for where that is looked for, and for whose files are trusted
  * (src/lib/cuda/drv.c).
  */
 #define _GNU_SOURCE
@@ -31,8 +32,8 @@
 #define SONAME "libkudzu-cpu.so"
 #define FOLDER "kudzu-cpu"
 
-/* The path of the driver that the library loads, freed with free; NULL after a message. */
-static char *cpu_driver_path(void)
+/* The driver that the library loads, and its path, freed with free; NULL after a message. */
+static char *cpu_driver_path(void **driver)
 {
 	kz_device *dev = NULL;
 	kz_error err = KZ_ERROR_INIT;
@@ -42,9 +43,9 @@ static char *cpu_driver_path(void)
 		return NULL;
 	}
 	/* The library has loaded it; this finds it by its soname. */
-	void *driver = dlopen(SONAME, RTLD_NOLOAD | RTLD_LAZY);
+	*driver = dlopen(SONAME, RTLD_NOLOAD | RTLD_LAZY);
 	struct link_map *map = NULL;
-	char *path = driver && dlinfo(driver, RTLD_DI_LINKMAP, &map) == 0
+	char *path = *driver && dlinfo(*driver, RTLD_DI_LINKMAP, &map) == 0
 		? realpath(map->l_name, NULL) : NULL;
 	if (!path) {
 		fprintf(stderr, "kudzu cpu: the CPU device's driver is not " SONAME "\n");
@@ -53,24 +54,30 @@ static char *cpu_driver_path(void)
 	return path;
 }
 
+/* Whether a file is the driver, by a link or as a library that needs it. */
+static bool cpu_is_driver(const char *path, void *driver)
+{
+	void *library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+	return library && dlsym(library, "cuInit") == dlsym(driver, "cuInit");
+}
+
 /* The folder beside the driver that has it under NVIDIA's name; false after a message. */
 static bool cpu_find_folder(char *out, size_t size)
 {
-	char link[PATH_MAX + 32];
-	char *driver = cpu_driver_path();
+	char path[PATH_MAX + 32];
+	void *loaded;
+	char *driver = cpu_driver_path(&loaded);
 	if (!driver) {
 		return false;
 	}
 	snprintf(out, size, "%.*s/" FOLDER, (int)(strrchr(driver, '/') - driver), driver);
-	snprintf(link, sizeof(link), "%s/libcuda.so.1", out);
-	char *real = realpath(link, NULL);
-	const char *wrong = !real || strcmp(real, driver) != 0
-		? "is not a link to the driver beside it" : strpbrk(out, ":;") ?
+	snprintf(path, sizeof(path), "%s/libcuda.so.1", out);
+	const char *wrong = !cpu_is_driver(path, loaded) ? "is not the driver beside it"
+		: strpbrk(out, ":;") ?
 			"cannot be in LD_LIBRARY_PATH, where ':' and ';' separate folders" : NULL;
 	if (wrong) {
-		fprintf(stderr, "kudzu cpu: '%s' %s\n", link, wrong);
+		fprintf(stderr, "kudzu cpu: '%s' %s\n", path, wrong);
 	}
-	free(real);
 	free(driver);
 	return !wrong;
 }

@@ -199,6 +199,7 @@ static int main_print_help(void)
 {
 	printf("usage: kudzu COMMAND\n"
 		"       kudzu --help | --version\n"
+		"       kudzu --cflags --libs\n"
 		"\n"
 		"CUDA kernels at run time, from C, with or without a GPU.\n"
 		"\n"
@@ -255,24 +256,41 @@ static int main_dispatch(int argc, char **argv)
 	static const struct option options[] = {
 		{"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'V'},
+		{"cflags", no_argument, NULL, 'c'},
+		{"libs", no_argument, NULL, 'l'},
 		{NULL, 0, NULL, 0},
 	};
 	static char name[] = "kudzu";
 	argv[0] = name; /* getopt's messages begin with it */
-	if (argc > 1 && strncmp(argv[1], "--", 2) == 0
-	    && !words_check_long(name, argv[1], options)) {
+	for (int i = 1; i < argc && strncmp(argv[i], "--", 2) == 0; i++) {
+		if (!words_check_long(name, argv[i], options)) {
+			return CLI_USAGE;
+		}
+	}
+	bool compile = false, link = false;
+	/* "+": stop at the command; the words after it are its own. */
+	for (int option; (option = getopt_long(argc, argv, "+hV", options, NULL)) != -1;) {
+		switch (option) {
+		case 'h':
+			return main_print_help();
+		case 'V':
+			return main_print_version();
+		case 'c':
+			compile = true;
+			break;
+		case 'l':
+			link = true;
+			break;
+		default:
+			return CLI_USAGE;
+		}
+	}
+	if ((compile || link) && optind < argc) {
+		fprintf(stderr, "kudzu: unexpected argument '%s'\n", argv[optind]);
 		return CLI_USAGE;
 	}
-	/* "+": stop at the command; the words after it are its own. */
-	switch (getopt_long(argc, argv, "+hV", options, NULL)) {
-	case 'h':
-		return main_print_help();
-	case 'V':
-		return main_print_version();
-	case -1:
-		break;
-	default:
-		return CLI_USAGE;
+	if (compile || link) {
+		return flags_print(compile, link);
 	}
 	if (optind == argc) {
 		fprintf(stderr, "kudzu: no command given; `kudzu --help` lists them\n");

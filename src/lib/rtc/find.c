@@ -157,15 +157,34 @@ static void find_try_toolkits(struct find *find)
 	globfree(&found);
 }
 
+/* The environment that this library was installed into, if it is one: what its folder lies in. */
+static bool find_own_environment(char *out, size_t size)
+{
+	static const char here;
+	char *path = dl_path(&here);
+	char *last = path ? strrchr(path, '/') : NULL;
+	bool is_library = last && strncmp(last, "/libkudzu.so", strlen("/libkudzu.so")) == 0;
+	if (is_library) {
+		*last = '\0';
+		last = strrchr(path, '/');
+		snprintf(out, size, "%.*s", last ? (int)(last - path) : 0, path);
+	}
+	mem_free(path);
+	return is_library;
+}
+
 static void find_try_wheels(struct find *find)
 {
 	static const struct {
 		const char *variable;
 		const char *below;
 	} environments[] = {{"VIRTUAL_ENV", ""}, {"CONDA_PREFIX", ""}, {"HOME", "/.local"}};
+	char root[PATH_MAX];
+	if (find_own_environment(root, sizeof(root))) {
+		find_try_root(find, root, environment_places);
+	}
 	for (size_t i = 0; i < countof(environments) && !find_is_done(find); i++) {
 		const char *folder = env_get(environments[i].variable);
-		char root[PATH_MAX];
 		if (folder && folder[0]) {
 			snprintf(root, sizeof(root), "%s%s", folder, environments[i].below);
 			find_try_root(find, root, environment_places);

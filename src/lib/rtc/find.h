@@ -6,7 +6,8 @@
  * NVIDIA's libraries, found at run time.  Where one is looked for, in this order:
  *   what its variable (KUDZU_NVRTC ...) names: a library, or a folder that holds one,
  *   the toolkit: CUDA_PATH, CUDA_HOME, then /usr/local/cuda and the versioned folders beside it,
- *   NVIDIA's Python wheels: below VIRTUAL_ENV, CONDA_PREFIX and the user's site-packages,
+ *   NVIDIA's Python wheels: in the environment where libkudzu.so lies, then below VIRTUAL_ENV,
+ *     CONDA_PREFIX and the user's site-packages,
  *   the dynamic loader, by soname.
  */
 #include "base/error.h"

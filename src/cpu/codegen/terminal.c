@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What LLVM would take from the terminal's library, to learn whether it may print in colours.  Our
+ * driver prints nothing by LLVM, so it says that nothing is known of the terminal.  LLVM's part
+ * then does not need libtinfo, which machines that only run programs may lack.
+ */
+#include "base/common.h"
+
+int setupterm(const char *name, int file, int *error);
+int tigetnum(const char *capability);
+void *set_curterm(void *terminal);
+int del_curterm(void *terminal);
+
+#define TERMINAL_FAILED (-1)
+
+int setupterm(const char *name, int file, int *error)
+{
+	(void)name;
+	(void)file;
+	if (error) {
+		*error = TERMINAL_FAILED;
+	}
+	return TERMINAL_FAILED;
+}
+
+int tigetnum(const char *capability)
+{
+	(void)capability;
+	return TERMINAL_FAILED;
+}
+
+void *set_curterm(void *terminal)
+{
+	return terminal;
+}
+
+int del_curterm(void *terminal)
+{
+	(void)terminal;
+	return TERMINAL_FAILED;
+}
