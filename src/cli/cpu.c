@@ -4,10 +4,10 @@
  *
  * `make` and `make install` put the driver under NVIDIA's names into a folder beside it,
  * kudzu-cpu/libcuda.so.1: as a link or, in a wheel, which cannot hold links, as a library that
- * needs the driver.  This command puts that folder in front of LD_LIBRARY_PATH, and makes nothing
- * that would have to be removed.  It opens the CPU device to learn which driver the library takes, so
- * there is one rule for where that is looked for, and for whose files are trusted
- * (src/lib/cuda/drv.c).
+ * needs the driver.  This command puts that folder in front of LD_LIBRARY_PATH, and makes
+ * nothing that would have to be removed.  It opens the CPU device to learn which driver the
+ * library takes, so there is one rule for where that is looked for, and for whose files are
+ * trusted (src/lib/cuda/drv.c).
  */
 #define _GNU_SOURCE
 #include "cli/cli.h"

@@ -99,8 +99,8 @@ void parser_free(struct parser *p)
 	}
 	map_free(&p->opcodes);
 	struct parse_list *lists[] = {&p->vars, &p->shared, &p->funcs, &p->files,
-		&p->sections, &p->params, &p->relocs, &p->aliases, &p->regs, &p->func_vars, &p->insts,
-		&p->labels, &p->fixups};
+		&p->sections, &p->params, &p->relocs, &p->aliases, &p->regs, &p->func_vars,
+		&p->insts, &p->labels, &p->fixups};
 	for (size_t i = 0; i < countof(lists); i++) {
 		mem_free(lists[i]->data);
 	}
