@@ -7,8 +7,10 @@
  * in the order of k, by KZ_MADD: the result has the same bits in both forms.  blockIdx.x counts the
  * tiles of c, down the columns first.
  *
- * KZ_SERIAL: one thread has ROWS x COLUMNS elements of c, which stay in the cache while STEP rows
- * of b pass.  Other rows than those without gaps are copied first.
+ * KZ_SERIAL: one thread has ROWS x COLUMNS sums in its local memory, which the first-level cache
+ * holds while STEP rows of b pass.  GROUP rows of sums share each element of b that is read.  STEP
+ * and GROUP are such that factors and sums fit 32 vector registers; with 16 some are operands in
+ * memory.  Rows of b with gaps are copied first.
  * Else a block of 256 threads has a tile of TILE x TILE, 4 x 4 for each thread.
  * KZ_DOT: c and b are one column, and a has rows without gaps.  A lane of 32 adds every 32nd
  * product of a row; these sums are added one after the other.  So all memory is read once, along
@@ -20,7 +22,7 @@
  * KZ_MADD(c, a, b) is c + a * b of kz_element, and KZ_FACTOR(f) the number alpha or beta as one;
  * types without KZ_FACTOR have 1 and 0 for these.
  */
-#define KZ_ROW_SIZE 2048 /* bytes of a row of a tile, with KZ_SERIAL */
+#define KZ_ROW_SIZE 1024 /* bytes of a row of a tile, with KZ_SERIAL */
 typedef long long kz_i64;
 struct kz_matrices {
 	kz_i64 m, n, k;
@@ -156,56 +158,76 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_element *c
 #elif defined(KZ_SERIAL)
 #define ROWS KZ_TILE_SIZE
 #define COLUMNS (KZ_ROW_SIZE / (int)sizeof(kz_element))
-#define STEP 8
+#define STEP 4
+#define GROUP 4
 /* Where a tile of c lies. */
 struct kz_tile {
 	kz_i64 top, bottom, left, width;
 };
 
-/* Add the products of STEP rows of b, or fewer at the end, to the rows of a tile. */
-__device__ __forceinline__ void kz_add_rows(kz_element *c, const kz_element *a, const kz_element *b,
-	kz_i64 b_row, kz_i64 k, const kz_tile &tile, const kz_matrices &shape)
+/* Add the products of D rows of b to G rows of a tile.  An element of b is read once for all G
+ * rows. */
+template <int G, int D> __device__ __forceinline__ void kz_add_group(kz_element (*c)[COLUMNS],
+	const kz_element *a, const kz_element *b, kz_i64 b_row, kz_i64 a_row, kz_i64 a_column,
+	kz_i64 first, kz_i64 last, const kz_matrices &shape)
 {
-	const kz_i64 depth = shape.k - k < STEP ? shape.k - k : STEP;
-	for (kz_i64 i = tile.top; i < tile.bottom; i++) {
-		kz_i64 first = 0, last = tile.width; // the columns that are wanted
-		if (shape.triangle == 1) {
-			last = i + 1 - tile.left < last ? i + 1 - tile.left : last;
-		} else if (shape.triangle) {
-			first = i > tile.left ? i - tile.left : 0;
-		}
-		kz_element *const row = c + i * shape.c_row + first;
-		const kz_element *const factor = a + i * shape.a_row + k * shape.a_column;
-		const kz_element *const b0 = b + first;
-		const kz_i64 count = last - first;
-		if (depth == STEP) {
-			kz_element f[STEP];
-			const kz_element *from[STEP];
+	kz_element f[G][D];
+	const kz_element *from[D];
 #pragma unroll
-			for (int d = 0; d < STEP; d++) {
-				f[d] = kz_scaled(kz_operand(factor[d * shape.a_column],
-					shape.conjugate_a), shape);
-				from[d] = b0 + d * b_row;
-			}
-#pragma unroll 1
-			for (kz_i64 j = 0; j < count; j++) {
-				kz_element sum = row[j];
+	for (int d = 0; d < D; d++) {
 #pragma unroll
-				for (int d = 0; d < STEP; d++) {
-					sum = KZ_MADD(sum, f[d], from[d][j]);
-				}
-				row[j] = sum;
-			}
-			continue;
-		}
-		for (kz_i64 d = 0; d < depth; d++) {
-			const kz_element f = kz_scaled(kz_operand(factor[d * shape.a_column],
+		for (int g = 0; g < G; g++) {
+			f[g][d] = kz_scaled(kz_operand(a[g * a_row + d * a_column],
 				shape.conjugate_a), shape);
-			const kz_element *const from = b0 + d * b_row;
+		}
+		from[d] = b + d * b_row;
+	}
 #pragma unroll 1
-			for (kz_i64 j = 0; j < count; j++) {
-				row[j] = KZ_MADD(row[j], f, from[j]);
+	for (kz_i64 j = first; j < last; j++) {
+		kz_element sum[G];
+#pragma unroll
+		for (int g = 0; g < G; g++) {
+			sum[g] = c[g][j];
+		}
+#pragma unroll
+		for (int d = 0; d < D; d++) {
+			const kz_element x = from[d][j];
+#pragma unroll
+			for (int g = 0; g < G; g++) {
+				sum[g] = KZ_MADD(sum[g], f[g][d], x);
 			}
+		}
+#pragma unroll
+		for (int g = 0; g < G; g++) {
+			c[g][j] = sum[g];
+		}
+	}
+}
+
+/* Add the products of D rows of b to all rows of a tile, in the columns that some row of a group
+ * is wanted in. */
+template <int D> __device__ __forceinline__ void kz_add_rows(kz_element (*c)[COLUMNS],
+	const kz_element *a, const kz_element *b, kz_i64 b_row, const kz_tile &tile,
+	const kz_matrices &shape)
+{
+	const int rows = (int)(tile.bottom - tile.top);
+#pragma unroll 1
+	for (int i = 0, count; i < rows; i += count) {
+		const kz_i64 diagonal = tile.top + i - tile.left;
+		const kz_element *const factors = a + i * shape.a_row;
+		kz_i64 first = 0, last = tile.width;
+		count = rows - i < GROUP ? 1 : GROUP;
+		if (shape.triangle == 1) {
+			last = diagonal + count < last ? diagonal + count : last;
+		} else if (shape.triangle) {
+			first = diagonal > 0 ? diagonal : 0;
+		}
+		if (count == GROUP) {
+			kz_add_group<GROUP, D>(c + i, factors, b, b_row, shape.a_row, shape.a_column,
+				first, last, shape);
+		} else {
+			kz_add_group<1, D>(c + i, factors, b, b_row, shape.a_row, shape.a_column,
+				first, last, shape);
 		}
 	}
 }
@@ -227,40 +249,57 @@ extern "C" __global__ void __launch_bounds__(1) kz_kernel(kz_element *c, const k
 	if (!kz_has_wanted(shape, tile.top, tile.left, ROWS, COLUMNS)) {
 		return;
 	}
-	c += blockIdx.z * shape.c_next + tile.left;
-	a += blockIdx.z * shape.a_next;
+	c += blockIdx.z * shape.c_next + tile.top * shape.c_row + tile.left;
+	a += blockIdx.z * shape.a_next + tile.top * shape.a_row;
 	b += blockIdx.z * shape.b_next + tile.left * shape.b_column;
-	for (kz_i64 i = tile.top; i < tile.bottom && shape.has_beta != 1; i++) {
-		kz_element *row = c + i * shape.c_row;
-		if (!shape.has_beta && !shape.triangle) {
+	kz_element sums[ROWS][COLUMNS], part_b[STEP][COLUMNS];
+	const int rows = (int)(tile.bottom - tile.top);
+	for (int i = 0; i < rows; i++) {
+#pragma unroll 1
+		for (kz_i64 j = 0; j < tile.width; j++) {
+			sums[i][j] = shape.has_beta ? kz_first(c + i * shape.c_row + j, shape, true)
+				: KZ_ZERO;
+		}
+	}
+	const bool is_row = shape.b_column == 1 && !shape.conjugate_b;
+	for (kz_i64 k = 0; k < shape.k; k += STEP) {
+		const int depth = shape.k - k < STEP ? (int)(shape.k - k) : STEP;
+		const kz_element *const from = b + k * shape.b_row;
+		if (!is_row) {
+			for (int d = 0; d < depth; d++) {
+#pragma unroll 1
+				for (kz_i64 j = 0; j < tile.width; j++) {
+					part_b[d][j] = kz_operand(
+						from[d * shape.b_row + j * shape.b_column],
+						shape.conjugate_b);
+				}
+			}
+		}
+		const kz_element *const to_add = is_row ? from : part_b[0];
+		const kz_i64 row = is_row ? shape.b_row : COLUMNS;
+		if (depth == STEP) {
+			kz_add_rows<STEP>(sums, a + k * shape.a_column, to_add, row, tile, shape);
+			continue;
+		}
+		for (int d = 0; d < depth; d++) {
+			kz_add_rows<1>(sums, a + (k + d) * shape.a_column, to_add + d * row, row,
+				tile, shape);
+		}
+	}
+	for (int i = 0; i < rows; i++) {
+		kz_element *const to = c + i * shape.c_row;
+		if (!shape.triangle) {
 #pragma unroll 1
 			for (kz_i64 j = 0; j < tile.width; j++) {
-				row[j] = KZ_ZERO;
+				to[j] = sums[i][j];
 			}
 			continue;
 		}
 		for (kz_i64 j = 0; j < tile.width; j++) {
-			if (kz_is_wanted(shape, i, tile.left + j)) {
-				row[j] = kz_first(row + j, shape, true);
+			if (kz_is_wanted(shape, tile.top + i, tile.left + j)) {
+				to[j] = sums[i][j];
 			}
 		}
-	}
-	if (shape.b_column == 1 && !shape.conjugate_b) {
-		for (kz_i64 k = 0; k < shape.k; k += STEP) {
-			kz_add_rows(c, a, b + k * shape.b_row, shape.b_row, k, tile, shape);
-		}
-		return;
-	}
-	__shared__ kz_element part_b[STEP][COLUMNS];
-	for (kz_i64 k = 0; k < shape.k; k += STEP) {
-		for (kz_i64 d = 0; d < STEP && k + d < shape.k; d++) {
-			for (kz_i64 j = 0; j < tile.width; j++) {
-				part_b[d][j] =
-					kz_operand(b[(k + d) * shape.b_row + j * shape.b_column],
-					shape.conjugate_b);
-			}
-		}
-		kz_add_rows(c, a, part_b[0], COLUMNS, k, tile, shape);
 	}
 }
 #else

@@ -55,7 +55,7 @@ static void matmul_kernel_write(struct str *source, const void *context)
 /* `tile` is the rows of a block. */
 static const struct kernel_family matmul_family = {
 	"matmul", matmul_kernel_write,
-	{[SCHEDULE_MANY] = {256, TILE}, [SCHEDULE_ONE] = {1, 8}},
+	{[SCHEDULE_MANY] = {256, TILE}, [SCHEDULE_ONE] = {1, 16}},
 };
 
 /* MATMUL_DOT: blocks of warps. */
