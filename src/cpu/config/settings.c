@@ -57,6 +57,11 @@ static bool settings_parse_devices(const char *text, uint64_t *out)
 	return settings_parse_count(text, SETTINGS_MAX_DEVICES, out);
 }
 
+static bool settings_parse_seed(const char *text, uint64_t *out)
+{
+	return settings_parse_count(text, SETTINGS_MAX_SEED, out);
+}
+
 static bool settings_parse_seconds(const char *text, uint64_t *out)
 {
 	double number;
@@ -140,6 +145,8 @@ static const struct {
 		"passes to leave out, such as -prefetch,-no-wrap"},
 	[SETTING_LIMITS] = {"KUDZU_CPU_LIMITS", settings_parse_limits, "on or off"},
 	[SETTING_DEVICES] = {"KUDZU_CPU_DEVICES", settings_parse_devices, "a number from 1 to 16"},
+	[SETTING_SCHEDULE] = {"KUDZU_CPU_SCHEDULE", settings_parse_seed,
+		"a seed from 1 to 999999999"},
 };
 
 static atomic_uint_least64_t settings_given[SETTING_COUNT]; /* by settings_put */

@@ -19,12 +19,14 @@ enum setting {
 	SETTING_PASSES,  /* a set: see passes.h */
 	SETTING_LIMITS,  /* enum settings_limits */
 	SETTING_DEVICES,
+	SETTING_SCHEDULE, /* a seed; 0: none */
 	SETTING_COUNT
 };
 
 #define SETTINGS_MAX_THREADS 1024
 #define SETTINGS_MAX_DEVICES 16
 #define SETTINGS_MAX_WIDTH 32 /* a whole warp */
+#define SETTINGS_MAX_SEED 999999999
 #define SETTINGS_TIER_ONCE 3  /* the tier that a kernel starts with, forever */
 
 /* At which end of its pages an allocation lies, so that an access beyond that end traps at once;

@@ -193,16 +193,23 @@ static uint32_t block_existing(const struct block *block, uint32_t group)
 	return left < RT_GROUP ? (1u << left) - 1 : UINT32_MAX;
 }
 
-/* Go on from where a round of all warps has come back. */
-static enum block_end block_start_scheduler(struct block *block)
+/* All threads may go on. */
+static void block_init_scheduler(struct block *block)
 {
 	struct scheduler *b = &block->scheduler;
-	enum block_end end = BLOCK_DONE;
 	memset(b, 0, sizeof(*b));
 	b->live = block->threads;
 	for (uint32_t g = 0; g < block_group_count(block); g++) {
 		b->ready[g] = block_existing(block, g);
 	}
+	block->is_mixed = true;
+}
+
+/* Go on from where a round of all warps has come back. */
+static enum block_end block_start_scheduler(struct block *block)
+{
+	enum block_end end = BLOCK_DONE;
+	block_init_scheduler(block);
 	for (uint32_t i = 0; i < block->slot_count && end == BLOCK_DONE; i++) {
 		block->current = &block->slots[i];
 		end = block_settle(block, &block->slots[i]);
@@ -210,7 +217,6 @@ static enum block_end block_start_scheduler(struct block *block)
 	for (uint32_t g = 0; g < block_group_count(block); g++) {
 		block_take_released(block, g);
 	}
-	block->is_mixed = true;
 	return end;
 }
 
@@ -261,6 +267,20 @@ const char *block_waits_at(const struct block *block)
 	return "a warp-wide operation";
 }
 
+/* A deadlock: find a thread that waits, for the message. */
+static enum block_end block_find_deadlocked(struct block *block)
+{
+	for (uint32_t i = 0; i < block->slot_count; i++) {
+		struct slot *slot = &block->slots[i];
+		if (slot->warp.alive << block_shift_of(slot)
+		    & ~block->scheduler.gone[block_group_of(slot)]) {
+			block->current = slot;
+			break;
+		}
+	}
+	return BLOCK_DEADLOCKED;
+}
+
 static enum block_end block_run_mixed(struct block *block)
 {
 	struct block_pass pass = {.ran = false};
@@ -276,16 +296,7 @@ static enum block_end block_run_mixed(struct block *block)
 	if (pass.ran) {
 		return BLOCK_SPINS;
 	}
-	/* a deadlock: find a thread that waits, for the message */
-	for (uint32_t i = 0; i < block->slot_count; i++) {
-		struct slot *slot = &block->slots[i];
-		if (slot->warp.alive << block_shift_of(slot)
-		    & ~block->scheduler.gone[block_group_of(slot)]) {
-			block->current = slot;
-			break;
-		}
-	}
-	return BLOCK_DEADLOCKED;
+	return block_find_deadlocked(block);
 }
 
 static void block_start_warp(const struct block *block, struct slot *slot)
@@ -420,4 +431,74 @@ enum block_end block_step(struct block *block)
 		}
 	}
 	return BLOCK_SPINS;
+}
+
+/* --- Thread by thread --- */
+
+void block_start_threads(struct block *block, const uint32_t ctaid[3])
+{
+	assert(block->width == 1);
+	block_start(block, ctaid, 1);
+	for (uint32_t i = 0; i < block->slot_count; i++) {
+		block_start_warp(block, &block->slots[i]);
+		block->slots[i].resume = 0;
+	}
+	block_init_scheduler(block);
+}
+
+uint32_t block_ready_count(const struct block *block)
+{
+	uint32_t count = 0;
+	for (uint32_t g = 0; g < block_group_count(block); g++) {
+		count += (uint32_t)__builtin_popcount(block->scheduler.ready[g]);
+	}
+	return count;
+}
+
+uint32_t block_ready_thread(const struct block *block, uint32_t n)
+{
+	const uint32_t *ready = block->scheduler.ready;
+	uint32_t group = 0;
+	for (uint32_t here; n >= (here = (uint32_t)__builtin_popcount(ready[group])); group++) {
+		n -= here;
+	}
+	uint32_t left = ready[group];
+	for (; n > 0; n--) {
+		left &= left - 1;
+	}
+	return group * RT_GROUP + (uint32_t)__builtin_ctz(left);
+}
+
+bool block_is_ready(const struct block *block, uint32_t thread)
+{
+	return block->scheduler.ready[thread / RT_GROUP] >> thread % RT_GROUP & 1;
+}
+
+enum block_end block_step_thread(struct block *block, uint32_t thread)
+{
+	struct slot *slot = &block->slots[thread];
+	slot->warp.ready = 1;
+	block_resume_warp(block, slot);
+	enum block_end end = block_settle(block, slot);
+	block_take_released(block, thread / RT_GROUP);
+	return end != BLOCK_DONE || block->scheduler.live == 0 ? end
+		: slot->resume != RT_DONE && slot->warp.yield == RT_YIELD_SPIN ? BLOCK_SPINS
+		: BLOCK_MOVES;
+}
+
+bool block_release_open(struct block *block, uint32_t thread)
+{
+	const bool any = collect_release_open(&block->slots[thread].warp);
+	block_take_released(block, thread / RT_GROUP);
+	return any;
+}
+
+enum block_end block_release_any(struct block *block)
+{
+	for (uint32_t g = 0; g < block_group_count(block); g++) {
+		if (block_release_open(block, g * RT_GROUP)) {
+			return BLOCK_MOVES;
+		}
+	}
+	return block_find_deadlocked(block);
 }

@@ -51,6 +51,7 @@ struct block {
 enum block_end {
 	BLOCK_DONE,
 	BLOCK_SPINS,       /* it waits for another block or the host, or may: step again */
+	BLOCK_MOVES,       /* of block_step_thread: it does not wait; step again */
 	BLOCK_TRAPPED,
 	BLOCK_DEADLOCKED,
 	BLOCK_BAD_BARRIER, /* the barrier has no valid number */
@@ -61,6 +62,21 @@ enum block_end {
  * block. */
 void block_start(struct block *block, const uint32_t ctaid[3], uint32_t most);
 enum block_end block_step(struct block *block);
+
+/* Or thread by thread, in an order that the caller chooses (seeded_schedule.h).  The code is for
+ * one lane per call. */
+void block_start_threads(struct block *block, const uint32_t ctaid[3]);
+/* How many threads may go on, which is the n-th of them, and whether a thread may. */
+uint32_t block_ready_count(const struct block *block);
+uint32_t block_ready_thread(const struct block *block, uint32_t n);
+bool block_is_ready(const struct block *block, uint32_t thread);
+/* Resume a thread that may go on, to where it comes back. */
+enum block_end block_step_thread(struct block *block, uint32_t thread);
+/* Let threads go on that wait for as many others of their warp as come: in the warp of a thread;
+ * false: none do.  In any warp, when no thread may go on: else it is a deadlock. */
+bool block_release_open(struct block *block, uint32_t thread);
+enum block_end block_release_any(struct block *block);
+
 /* Of a block that is done, how many it was. */
 static inline uint32_t block_count(const struct block *block)
 {

@@ -10,12 +10,16 @@
  * too, as far as they fit on the multiprocessors at once.  So a worker whose block has waited for a
  * while begins the next one in a place of its own, and from then on the workers step the blocks in
  * places in turn, beside their own.  The blocks of a cooperative launch all begin in places.
+ *
+ * Under a schedule (seeded_schedule.h) all blocks begin in places, and worker 0 runs a thread at a
+ * time.
  */
 #include "base/common.h"
 
 #include "cpu/exec/launch.h"
 
 #include "base/alloc.h"
+#include "cpu/config/settings.h"
 #include "cpu/exec/launch_float.h"
 #include "cpu/exec/launch_job.h"
 #include "cpu/exec/nontemporal.h"
@@ -28,6 +32,8 @@
 #define SIGNAL_STACK ((size_t)1 << 16)
 #define CHUNK 64            /* blocks that a worker takes at a time, and more if they are small: */
 #define CHUNK_WORK (1u << 23)
+#define SCHEDULE_STEPS (1u << 16) /* of threads, before worker 0 lets another thread go on */
+#define SCHEDULE_IDLE 64    /* steps for each block that waits before more begin than usual */
 #define PATIENCE 16         /* steps of a block that waits before the next one begins beside it */
 
 bool launcher_create(struct launcher **out, struct pool *pool)
@@ -42,6 +48,7 @@ bool launcher_create(struct launcher **out, struct pool *pool)
 	launcher->job.launcher = launcher;
 	launcher->job.launch.sm_count = launcher->worker_count;
 	launcher->job.launch.calls = &rt_calls;
+	launcher->schedule.seed = settings_get(SETTING_SCHEDULE, 0);
 	for (int axis = 0; axis < 3; axis++) {
 		launcher->job.launch.tid[axis] = launcher->tid[axis];
 	}
@@ -375,6 +382,101 @@ static void launch_run_blocks(struct launch_job *job, struct worker *w)
 	}
 }
 
+/* --- Under a schedule --- */
+
+/* How many blocks may be in places: as many as a multiprocessor has, so that the order does not
+ * depend on the number of workers; or all that may, where those wait for blocks that have not
+ * begun. */
+static size_t launch_scheduled_most(const struct launch_job *job,
+	const struct seeded_schedule *schedule, size_t live)
+{
+	const bool waits = schedule->idle > (uint64_t)SCHEDULE_IDLE * live;
+	const size_t most = job->most_places;
+	return waits || most < LAUNCH_SM_BLOCKS ? most : LAUNCH_SM_BLOCKS;
+}
+
+static struct resident_place *launch_find_place(struct launch_job *job, enum place_state state,
+	uint64_t n)
+{
+	for (size_t i = 0;; i++) {
+		struct resident_place *place = resident_place(&job->launcher->resident, i);
+		if (atomic_load(&place->state) == state && n-- == 0) {
+			return place;
+		}
+	}
+}
+
+/* Which block runs next: one that has begun, or the next one.  NULL: all are done. */
+static struct resident_place *launch_choose_block(struct launch_job *job)
+{
+	struct seeded_schedule *schedule = &job->launcher->schedule;
+	size_t live = 0;
+	for (size_t i = 0; i < job->most_places; i++) {
+		live += atomic_load(&resident_place(&job->launcher->resident, i)->state)
+			!= PLACE_EMPTY;
+	}
+	const bool more = schedule->begun < schedule->blocks
+		&& live < launch_scheduled_most(job, schedule, live);
+	const uint64_t n = live + more > 0 ? seeded_choose(schedule, live + more) : 0;
+	if (n < live) {
+		return launch_find_place(job, PLACE_FREE, n);
+	}
+	if (!more) {
+		return NULL;
+	}
+	struct resident_place *place = launch_find_place(job, PLACE_EMPTY, 0);
+	uint32_t ctaid[3];
+	launch_locate(job, seeded_take_block(schedule), ctaid);
+	block_start_threads(&place->frame.block, ctaid);
+	atomic_store(&place->state, PLACE_FREE);
+	return place;
+}
+
+/* A thread of a block has run up to where it comes back.  False: the launch has failed. */
+static bool launch_step_thread(struct launch_job *job, struct worker *w, enum block_end *end)
+{
+	struct seeded_schedule *schedule = &job->launcher->schedule;
+	struct resident_place *place = schedule->place;
+	w->frame = &place->frame;
+	*end = seeded_step(schedule, &w->frame->block);
+	if (*end == BLOCK_DONE) {
+		atomic_store_explicit(&w->ended_in, job->launch.grid_id, memory_order_relaxed);
+		atomic_store(&place->state, PLACE_EMPTY);
+		schedule->idle = 0;
+	} else if (*end != BLOCK_MOVES && *end != BLOCK_SPINS) {
+		launch_fail_block(job, &w->frame->block, *end);
+		return false;
+	}
+	if (*end != BLOCK_MOVES || seeded_leaves_block(schedule)) {
+		schedule->place = NULL;
+		schedule->thread = UINT32_MAX;
+	}
+	w->frame = &w->own;
+	return true;
+}
+
+static void launch_run_schedule(struct launch_job *job, struct worker *w)
+{
+	struct seeded_schedule *schedule = &job->launcher->schedule;
+	enum block_end end = BLOCK_MOVES;
+	for (unsigned steps = 1; !launch_has_failed(job); steps++) {
+		if (!schedule->place && !(schedule->place = launch_choose_block(job))) {
+			return;
+		}
+		if (!launch_step_thread(job, w, &end)) {
+			return;
+		}
+		if (job->may_leave && (end == BLOCK_SPINS || steps % SCHEDULE_STEPS == 0)) {
+			job->may_leave = false;
+			job->has_left = true;
+			return;
+		}
+		if (schedule->idle % SCHEDULE_STEPS == SCHEDULE_STEPS - 1) {
+			sched_yield();
+		}
+	}
+}
+
 /* --- Workers --- */
 
 /* A worker thread's faults are handled on a stack of their own, so that even one that has used up
@@ -404,10 +506,14 @@ static void launch_work_on(void *arg, unsigned index)
 	launch_use_signal_stack(w, index);
 	if (sigsetjmp(w->fault.env, 0) == 0) {
 		fault_arm(&w->fault);
-		if (!job->request->cooperative) {
-			launch_run_blocks(job, w);
+		if (job->is_scheduled) {
+			launch_run_schedule(job, w);
+		} else {
+			if (!job->request->cooperative) {
+				launch_run_blocks(job, w);
+			}
+			launch_run_places(job, w);
 		}
-		launch_run_places(job, w);
 	} else {
 		launch_fail_fault(job, w);
 	}
@@ -433,6 +539,7 @@ static void launch_init_job(struct launch_job *job, struct launcher *launcher,
 	job->out = out;
 	job->blocks = (uint64_t)grid[0] * grid[1] * grid[2];
 	atomic_store_explicit(&job->failure, CUDA_SUCCESS, memory_order_relaxed);
+	job->is_scheduled = launcher->schedule.seed != 0 && job->kernel->is_scheduled;
 	job->has_helpers = false;
 	job->may_leave = request->may_leave;
 	atomic_store_explicit(&job->places, PLACES_NONE, memory_order_relaxed);
@@ -552,6 +659,26 @@ static bool launch_set_up_places(struct launch_job *job)
 	return true;
 }
 
+/* Of a cooperative launch all blocks have begun.  They lie in their order, which the schedule does
+ * not keep. */
+static bool launch_set_up_schedule(struct launch_job *job)
+{
+	struct launcher *launcher = job->launcher;
+	struct seeded_schedule *schedule = &launcher->schedule;
+	seeded_begin(schedule, job->launch.grid_id, job->blocks, job->request->in_order);
+	if (!job->request->cooperative) {
+		return launch_has_places(job, launcher->workers);
+	}
+	job->most_places = job->blocks;
+	for (size_t i = 0; i < job->blocks; i++) {
+		uint32_t ctaid[3];
+		launch_locate(job, i, ctaid);
+		block_start_threads(&resident_place(&launcher->resident, i)->frame.block, ctaid);
+	}
+	schedule->begun = job->blocks;
+	return true;
+}
+
 size_t launch_resident_size(const struct jit_kernel *kernel, uint32_t threads, size_t local_size,
 	size_t shared_size, uint64_t blocks)
 {
@@ -569,15 +696,19 @@ CUresult launch_run(struct launcher *launcher, const struct launch_request *requ
 	if (!launch_plan_layout(&job->layout, job, job->kernel)) {
 		return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
 	}
-	if (!launch_set_up_workers(job, launcher->worker_count)) {
+	if (!launch_set_up_workers(job, job->is_scheduled ? 1 : launcher->worker_count)) {
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	// Workers hand blocks in places to each other.
-	job->launch.cached_bytes = request->cooperative || request->in_order ? NONTEMPORAL_NEVER
+	job->launch.cached_bytes = request->cooperative || request->in_order || job->is_scheduled
+		? NONTEMPORAL_NEVER
 		: nontemporal_cached_bytes(job->blocks * job->launch.threads, job->kernel->width,
 			job->want);
 	if (request->cooperative && !launch_set_up_places(job)) {
 		return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+	}
+	if (job->is_scheduled && !launch_set_up_schedule(job)) {
+		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	atomic_store_explicit(&launcher->is_running, true, memory_order_release);
 	if (job->want > 1) {

@@ -6,6 +6,7 @@
 #include "cpu/exec/block_frame.h"
 #include "cpu/exec/launch.h"
 #include "cpu/exec/resident.h"
+#include "cpu/exec/seeded_schedule.h"
 #include "cpu/mem/fault.h"
 
 #define CACHE_LINE 64
@@ -46,6 +47,7 @@ struct launch_job {
 	uint64_t rest;            /* and the first so many one more */
 	atomic_uint failure;      /* CUresult of the first one that fails */
 	struct launch_failure *out;
+	bool is_scheduled;        /* by launcher->schedule, on worker 0 */
 	bool has_helpers;
 	bool may_leave;           /* worker 0 is to leave a block that takes long, once */
 	bool has_left;
@@ -67,6 +69,7 @@ struct launcher {
 	uint32_t tid_extents[2];  /* that tid is filled in for, along x and y */
 	uint32_t tid_count;
 	uint32_t tid[3][LAUNCH_MAX_THREADS + RT_GROUP];
+	struct seeded_schedule schedule;
 	atomic_ullong grid_id;
 	atomic_bool is_running;   /* the job means something */
 	uint32_t grid_sync[4];    /* the workspace of grid.sync(), cleared for each launch */

@@ -18,6 +18,9 @@
  * of the warp have just written, with volatile but without __syncwarp().  On GPUs that still works,
  * for threads that have not diverged go on together.  So the threads meet in front of every such
  * access, at the first half of an activemask.
+ *
+ * Under a schedule (exec/seeded_schedule.h) threads yield in front of every access to memory that
+ * others may access, at a nanosleep without an operand, and do not meet there.
  */
 #include "base/common.h"
 
@@ -58,11 +61,28 @@ static bool lower_meets(const struct ptx_inst *inst)
 		&& ptx_has(&inst->mods, PTX_MOD_VOLATILE);
 }
 
+/* It accesses memory that other threads may access. */
+static bool lower_may_share(const struct ptx_inst *inst)
+{
+	const bool may = inst->space == PTX_GENERIC || inst->space == PTX_GLOBAL
+		|| inst->space == PTX_SHARED;
+	return may && strpbrk(ptx_rows[inst->op].operands, "mS");
+}
+
+/* An instruction that goes in front of one; PTX_OP_COUNT: none does. */
+static enum ptx_op lower_op_before(const struct ptx_module *module, const struct ptx_inst *inst)
+{
+	if (module->is_scheduled) {
+		return lower_may_share(inst) ? PTX_OP_NANOSLEEP : PTX_OP_COUNT;
+	}
+	return lower_meets(inst) ? PTX_OP_ACTIVEMASK : PTX_OP_COUNT;
+}
+
 /* The number of instructions that one becomes. */
-static size_t lower_parts_of(const struct ptx_inst *inst)
+static size_t lower_parts_of(const struct ptx_module *module, const struct ptx_inst *inst)
 {
 	return 1 + (size_t)lower_needs_branch(inst) + (size_t)lower_has_second(inst)
-		+ (size_t)lower_meets(inst);
+		+ (size_t)(lower_op_before(module, inst) != PTX_OP_COUNT);
 }
 
 /* @!guard bra label */
@@ -83,9 +103,10 @@ static bool lower_add_branch(struct lowering *l, const struct ptx_inst *inst, si
 static bool lower_inst(struct lowering *l, const struct ptx_inst *inst)
 {
 	bool guarded = lower_needs_branch(inst);
-	if (lower_meets(inst)) {
-		l->insts[l->count++] = (struct ptx_inst){.op = PTX_OP_ACTIVEMASK,
-			.text = "activemask",
+	const enum ptx_op before = lower_op_before(l->module, inst);
+	if (before != PTX_OP_COUNT) {
+		l->insts[l->count++] = (struct ptx_inst){.op = before,
+			.text = ptx_rows[before].spelling,
 			.line = inst->line, .column = inst->column, .loc = inst->loc};
 	}
 	if (guarded && !lower_add_branch(l, inst, l->label_count)) {
@@ -149,7 +170,7 @@ bool lower_func(struct ptx_module *module, struct ptx_func *func, struct ptx_dia
 	size_t count = 1; /* the last one */
 	size_t branches = 0;
 	for (size_t i = 0; i < func->inst_count; i++) {
-		count += lower_parts_of(&func->insts[i]);
+		count += lower_parts_of(module, &func->insts[i]);
 		branches += lower_needs_branch(&func->insts[i]);
 	}
 

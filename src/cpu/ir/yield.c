@@ -60,8 +60,10 @@ static void yield_note_inst(struct yield_signs *signs, const struct ptx_inst *in
 		break;
 	case PTX_OP_MEMBAR:
 	case PTX_OP_FENCE:
-	case PTX_OP_NANOSLEEP:
 		signs->fences = true;
+		break;
+	case PTX_OP_NANOSLEEP:
+		signs->fences |= inst->operand_count > 0;
 		break;
 	default:
 		break;

@@ -183,7 +183,9 @@ bool jit_create(struct jit **out, struct ptx_module *module, struct ptx_diag *di
 		return ptx_no_memory(diag);
 	}
 	(*out)->module = module;
-	(*out)->width = (uint32_t)settings_get(SETTING_WIDTH, RT_MAX_WIDTH);
+	module->is_scheduled = settings_get(SETTING_SCHEDULE, 0) != 0;
+	(*out)->width = module->is_scheduled ? 1
+		: (uint32_t)settings_get(SETTING_WIDTH, RT_MAX_WIDTH);
 	(*out)->is_checked = settings_get(SETTING_DEVICES, 1) > 1;
 	(*out)->is_watched = settings_get(SETTING_GUARD, GUARD_NONE) == GUARD_INIT;
 	(*out)->is_traced = settings_traced();
@@ -503,9 +505,10 @@ static void jit_write_key(struct str *out, const struct jit *jit, const struct p
 	struct str generator = STR_INIT;
 	if (kernel_cache_is_on()) {
 		jit_describe_generator(&generator);
-		str_addf(&generator, "%s%s %" PRIx64,
+		str_addf(&generator, "%s%s%s %" PRIx64,
 			jit->is_checked ? "checked" : jit->is_traced ? "traced" : "",
 			jit->is_watched ? " watched" : "",
+			jit->module->is_scheduled ? " scheduled" : "",
 			settings_get(SETTING_PASSES, 0));
 		kernel_cache_key(out, jit->module, func,
 			&(struct kernel_variant){jit->width, jit->class, tier}, &generator);
@@ -543,6 +546,7 @@ static bool jit_get(struct jit_kernel *out, struct jit *jit, struct ptx_func *fu
 		kernel_cache_unlock(lock);
 	}
 	out->is_traced = jit->is_traced;
+	out->is_scheduled = jit->module->is_scheduled;
 	jit->keys = NULL;
 	for (size_t i = 0; i < countof(keys); i++) {
 		str_free(&keys[i]);
@@ -555,7 +559,8 @@ static bool jit_get(struct jit_kernel *out, struct jit *jit, struct ptx_func *fu
 /* The tier that the user fixes, or SETTINGS_TIER_ONCE; 0 if the user chooses nothing. */
 static uint64_t jit_chosen_tier(void)
 {
-	bool has_width = settings_get(SETTING_WIDTH, 0) != 0;
+	bool has_width = settings_get(SETTING_WIDTH, 0) != 0
+		|| settings_get(SETTING_SCHEDULE, 0) != 0;
 	return settings_get(SETTING_TIER, has_width ? JIT_TIER_BEST : 0);
 }
 

@@ -35,6 +35,7 @@ struct jit_kernel {
 	bool is_straight;      /* it ends after as many instructions as it has */
 	bool in_order;         /* its blocks may wait for others */
 	bool is_traced;        /* it tells of each access, see emit_trace.c */
+	bool is_scheduled;     /* its threads run in an order of chance */
 	bool is_cached;          /* the cache had it: nothing was compiled */
 	size_t code_size;      /* bytes of machine code, 0 if unknown */
 	double emit_ms;        /* time spent: IR and passes, */

@@ -534,6 +534,8 @@ struct ptx_module {
 	size_t section_count;
 	bool is_separable;            /* each kernel can be read by itself: none declares variables
 	                               * of the module, no function's address is taken */
+	bool is_scheduled;            /* threads yield before they access memory that others may
+	                               * access, too */
 	struct parser *parser;        /* by parse_declarations, for parse_kernel */
 };
 

@@ -61,9 +61,12 @@ static const char ptx[] = TOP
 	"	shl.b32 %r10, %r10, 2;\n"
 	"	add.u32 %r10, %r7, %r10;\n	mov.u32 %r11, 0;\n"
 	"	mul.wide.u32 %rd3, %r4, 4;\n	mul.wide.u32 %rd4, %r6, 4;\n"
+	/* the threads that its warp has */
+	"	and.b32 %r17, %r2, -32;\n	sub.u32 %r17, %r3, %r17;\n"
+	"	min.u32 %r17, %r17, 32;\n	sub.u32 %r17, 32, %r17;\n"
+	"	shr.u32 %r17, -1, %r17;\n"
 	"ROUND:\n"
 	"	add.u64 %rd5, %rd1, %rd4;\n	ld.global.u32 %r12, [%rd5];\n"
-	"	activemask.b32 %r17;\n"
 	"	shfl.sync.bfly.b32 %r13, %r12, 1, 31, %r17;\n	mad.lo.u32 %r14, %r13, 3, %r12;\n"
 	"	st.shared.u32 [%r9], %r14;\n	bar.sync 0;\n	ld.shared.u32 %r15, [%r10];\n"
 	"	add.u32 %r15, %r15, %r11;\n"
@@ -206,10 +209,15 @@ static void compute_waves(uint32_t *a, uint32_t *b, unsigned blocks, unsigned th
 	}
 }
 
+/* WAYS: under a schedule. */
 static void use_way(int way)
 {
-	setenv("KUDZU_CPU_WIDTH", all_widths[way % 2], 1);
-	setenv("KUDZU_CPU_THREADS", all_workers[way / 2], 1);
+	if (way == WAYS) {
+		setenv("KUDZU_CPU_SCHEDULE", "1", 1);
+	} else {
+		setenv("KUDZU_CPU_WIDTH", all_widths[way % 2], 1);
+		setenv("KUDZU_CPU_THREADS", all_workers[way / 2], 1);
+	}
 }
 
 /* The arrays of `waves` before and after it has run. */
@@ -421,8 +429,8 @@ SUITE(api_coop)
 		a_grid_as_occupancy_has_it_is_accepted, bad_cooperative_launches_are_refused);
 	tc = add_case(suite, "workers", NULL, NULL);
 	tcase_add_loop_test(tc, blocks_exchange_data_at_grid_sync, 0, WAYS * (int)countof(waves));
-	tcase_add_loop_test(tc, graphs_have_cooperative_launches, 0, WAYS);
-	tcase_add_loop_test(tc, a_deadlock_of_one_block_ends_the_grid, 0, WAYS);
+	tcase_add_loop_test(tc, graphs_have_cooperative_launches, 0, WAYS + 1);
+	tcase_add_loop_test(tc, a_deadlock_of_one_block_ends_the_grid, 0, WAYS + 1);
 	tcase_add_loop_test(tc, a_grid_that_waits_for_a_block_that_has_ended_runs_out_of_time, 0,
 		WAYS);
 	tcase_add_loop_test(tc, no_block_reaches_shared_memory_of_others, 0, 6);

@@ -48,6 +48,9 @@ static const struct {
 #define TIER(text, value) {"KUDZU_CPU_TIER", SETTING_TIER, text, value}
 	TIER("1", 1), TIER("2", 2), TIER("0", 0), TIER("once", SETTINGS_TIER_ONCE), TIER("3", 0),
 	TIER("best", 0), TIER("onces", 0),
+#define SCHEDULE(text, value) {"KUDZU_CPU_SCHEDULE", SETTING_SCHEDULE, text, value}
+	SCHEDULE("1", 1), SCHEDULE("999999999", 999999999), SCHEDULE("0", 0), SCHEDULE("1e9", 0),
+	SCHEDULE("1.5", 0), SCHEDULE("seed", 0),
 	WIDTH("1", 1), WIDTH("32", 32), WIDTH("7", 0), WIDTH("032", 0), WIDTH("1 ", 0),
 };
 

@@ -80,6 +80,7 @@ static const struct scene {
 	uint32_t blocks, threads;
 	uint32_t (*want)(uint32_t i);
 	const char *body;
+	bool needs_lockstep; /* which a schedule does not keep */
 } scenes[] = {
 	{"threads of a warp take a lock in turn", 4, 64, all_threads,
 		"AGAIN: atom.global.cas.b32 %r10, [%rd0+4], 0, 1; setp.ne.u32 %p1, %r10, 0;\n"
@@ -134,7 +135,8 @@ static const struct scene {
 		"vote.sync.all.pred %p3, %p1, 0xff;\n"
 		"ALL: bar.warp.sync 0xffffffff;\n"
 		"setp.ne.u32 %p2, %r4, 0; @%p2 bra READ; st.relaxed.cta.shared.u32 [%r10], 1;\n"
-		"READ: ld.relaxed.cta.shared.u32 %r15, [%r10]; st.global.u32 [%rd2], %r15;\n"},
+		"READ: ld.relaxed.cta.shared.u32 %r15, [%r10]; st.global.u32 [%rd2], %r15;\n",
+		true},
 	{"the barrier's number is in a register", 1, 96, thirds,
 		"mov.u32 %r11, flags; and.b32 %r20, %r0, 63; setp.ge.u32 %p5, %r0, 64;\n"
 		"add.u32 %r10, %r5, 3; st.global.u32 [%rd2+1024], %r0;\n"
@@ -150,17 +152,28 @@ static const struct scene {
 		"mov.u32 %r11, flags; add.u32 %r11, %r11, %r6; add.u32 %r10, %r0, 1;\n"
 		"st.shared.u32 [%r11], %r10; bar.sync 0; setp.ge.u32 %p1, %r0, 32; @%p1 bra DONE;\n"
 		ADD("128") ADD("64") ADD("32") ADD("16") ADD("8") ADD("4")
-		"DONE: bar.sync 0; ld.shared.u32 %r15, [flags]; st.global.u32 [%rd2], %r15;\n"},
+		"DONE: bar.sync 0; ld.shared.u32 %r15, [flags]; st.global.u32 [%rd2], %r15;\n",
+		true},
 };
 
-static const char *const widths[] = {"1", "32"};
+/* Threads wait for each other in every order, too. */
+static const struct way {
+	const char *variable, *value;
+} ways[] = {
+	{"KUDZU_CPU_WIDTH", "1"}, {"KUDZU_CPU_WIDTH", "32"}, {"KUDZU_CPU_SCHEDULE", "1"},
+	{"KUDZU_CPU_SCHEDULE", "2"}, {"KUDZU_CPU_SCHEDULE", "3"},
+};
 
 START_TEST(threads_that_wait_make_progress)
 {
-	const struct scene *scene = &scenes[(size_t)_i / 2];
+	const struct scene *scene = &scenes[(size_t)_i / countof(ways)];
+	const struct way *way = &ways[(size_t)_i % countof(ways)];
 	static char text[8192];
 	static uint32_t words[WORDS];
-	setenv("KUDZU_CPU_WIDTH", widths[_i % 2], 1);
+	if (strcmp(way->variable, "KUDZU_CPU_SCHEDULE") == 0 && scene->needs_lockstep) {
+		return;
+	}
+	setenv(way->variable, way->value, 1);
 	snprintf(text, sizeof(text), "%s%s\nret;\n}\n", head, scene->body);
 	CUmodule module;
 	CUresult loaded = cuModuleLoadData(&module, text);
@@ -186,7 +199,8 @@ SUITE(progress)
 	Suite *suite = suite_create("progress");
 	TCase *tc = tcase_create("progress");
 	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_add_loop_test(tc, threads_that_wait_make_progress, 0, 2 * (int)countof(scenes));
+	tcase_add_loop_test(tc, threads_that_wait_make_progress, 0,
+		(int)(countof(ways) * countof(scenes)));
 	suite_add_tcase(suite, tc);
 	return suite;
 }

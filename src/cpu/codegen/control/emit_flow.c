@@ -410,8 +410,8 @@ void emit_wait(struct emit *e, enum rt_yield why)
 
 void emit_nanosleep(struct emit *e, const struct ptx_inst *inst)
 {
-	(void)inst;
-	emit_wait(e, RT_YIELD_SPIN);
+	/* without an operand it is lower.c's, and the thread has something to do */
+	emit_wait(e, inst->operand_count > 0 ? RT_YIELD_SPIN : RT_YIELD_NONE);
 }
 
 /* --- Strategies --- */
