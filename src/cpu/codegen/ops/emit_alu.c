@@ -292,9 +292,11 @@ static void alu_each_half(struct emit *e, const struct ptx_inst *inst,
 	LLVMValueRef (*fn)(struct emit *, const struct ptx_inst *, LLVMValueRef, LLVMValueRef))
 {
 	LLVMValueRef a = emit_arg(e, inst, 1), b = emit_arg(e, inst, 2);
-	LLVMValueRef low = fn(e, inst, emit_half_part(e, a, 0), emit_half_part(e, b, 0));
-	LLVMValueRef high = fn(e, inst, emit_half_part(e, a, 1), emit_half_part(e, b, 1));
-	emit_result(e, inst, emit_pair(e, low, high));
+	LLVMValueRef shares[2];
+	for (unsigned i = 0; i < 2; i++) {
+		shares[i] = fn(e, inst, emit_half_share(e, a, i), emit_half_share(e, b, i));
+	}
+	emit_result(e, inst, emit_half_shares(e, shares));
 }
 
 void emit_add_x2(struct emit *e, const struct ptx_inst *inst)

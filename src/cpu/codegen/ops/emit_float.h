@@ -41,6 +41,10 @@ LLVMValueRef emit_to_half(struct emit *e, LLVMValueRef value, enum ptx_type type
 enum ptx_type emit_half_type(enum ptx_type type);
 LLVMValueRef emit_half_part(struct emit *e, LLVMValueRef pair, unsigned part);
 LLVMValueRef emit_pair(struct emit *e, LLVMValueRef low, LLVMValueRef high);
+/* For what treats all halves alike: one of two shares of them, which are of whatever lanes; both
+ * shares to pairs again. */
+LLVMValueRef emit_half_share(struct emit *e, LLVMValueRef pair, unsigned share);
+LLVMValueRef emit_half_shares(struct emit *e, const LLVMValueRef shares[2]);
 /* The smaller or larger of two halves, -0 being below +0; of a number and a NaN the number, or,
  * with keep_nan, a NaN. */
 LLVMValueRef emit_half_min(struct emit *e, enum ptx_type type, bool min, bool keep_nan,

@@ -6,8 +6,11 @@
  * That rounds twice, and still gives the result of one rounding.  A product of two halves is exact
  * in f32; a bf16 product that is not lies below half of the smallest bf16.  A sum is exact, too,
  * unless it has more than twice the digits of a half plus two, and then the second rounding is
- * known to do no harm.  A fused sum is taken in f64, where the product is exact, and goes to f32
- * rounded to odd, whose last bit keeps what was lost.
+ * known to do no harm.  A fused sum becomes an f32 rounded to odd, whose last bit keeps what was
+ * lost (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008).
+ *
+ * The halves of a warp's pairs are 64 values that lie one after the other.  What treats all alike
+ * takes 32 at a time, and the two of a pair need not be taken apart.
  */
 #include "base/common.h"
 
@@ -39,6 +42,36 @@ LLVMValueRef emit_pair(struct emit *e, LLVMValueRef low, LLVMValueRef high)
 	return ir_or(e, high, ir_zext(e, low, e->i32));
 }
 
+/* Of pairs that are constants; LLVM's builder would not find constants through the bitcast. */
+static LLVMValueRef half_known_share(struct emit *e, LLVMValueRef pairs, unsigned share)
+{
+	LLVMValueRef all[RT_MAX_WIDTH];
+	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+		unsigned half = share * RT_MAX_WIDTH + i;
+		LLVMValueRef pair = LLVMGetElementAsConstant(pairs, half / 2);
+		all[i] = emit_scalar(e, 16, LLVMConstIntGetZExtValue(pair) >> (16 * (half % 2)));
+	}
+	return LLVMConstVector(all, RT_MAX_WIDTH);
+}
+
+LLVMValueRef emit_half_share(struct emit *e, LLVMValueRef pair, unsigned share)
+{
+	if (!emit_is_vector(e)) {
+		return emit_half_part(e, pair, share);
+	}
+	if (LLVMIsAConstantDataVector(pair)) {
+		return half_known_share(e, pair, share);
+	}
+	LLVMValueRef all = ir_bitcast(e, pair, LLVMVectorType(e->s.i16, 2 * RT_MAX_WIDTH));
+	return emit_some_lanes(e, all, share * RT_MAX_WIDTH, RT_MAX_WIDTH);
+}
+
+LLVMValueRef emit_half_shares(struct emit *e, const LLVMValueRef shares[2])
+{
+	return !emit_is_vector(e) ? emit_pair(e, shares[0], shares[1])
+		: ir_bitcast(e, emit_join(e, shares[0], shares[1]), e->i32);
+}
+
 LLVMValueRef emit_flush_half(struct emit *e, LLVMValueRef half, enum ptx_type type)
 {
 	LLVMValueRef exponent = ir_mask(e, half, type == PTX_F16 ? 0x7c00 : 0x7f80);
@@ -61,19 +94,29 @@ static LLVMValueRef half_widen_16(struct emit *e, LLVMValueRef half, unsigned fi
 	return ir_intrinsic(e, PASS_HALVES_WIDEN, NULL, 0, args, countof(args));
 }
 
-static LLVMValueRef half_narrow_8(struct emit *e, LLVMValueRef value, unsigned first)
+/* The processor's number of a direction. */
+static LLVMValueRef half_rounding(struct emit *e, enum emit_round round)
 {
-	LLVMValueRef args[] = {emit_some_lanes(e, value, first, 8), emit_scalar(e, 32, 0)};
+	static const unsigned numbers[] = {[EMIT_NEAREST] = 0, [EMIT_DOWN] = 1, [EMIT_UP] = 2,
+		[EMIT_ZERO] = 3};
+	return emit_u32(e, numbers[round]);
+}
+
+static LLVMValueRef half_narrow_8(struct emit *e, LLVMValueRef value, unsigned first,
+	enum emit_round round)
+{
+	LLVMValueRef args[] = {emit_some_lanes(e, value, first, 8), half_rounding(e, round)};
 	return ir_intrinsic(e, "llvm.x86.vcvtps2ph.256", NULL, 0, args, countof(args));
 }
 
-static LLVMValueRef half_narrow_16(struct emit *e, LLVMValueRef value, unsigned first)
+static LLVMValueRef half_narrow_16(struct emit *e, LLVMValueRef value, unsigned first,
+	enum emit_round round)
 {
 	if (!e->has_avx512) {
-		return emit_join(e, half_narrow_8(e, value, first),
-			half_narrow_8(e, value, first + 8));
+		return emit_join(e, half_narrow_8(e, value, first, round),
+			half_narrow_8(e, value, first + 8, round));
 	}
-	LLVMValueRef args[] = {emit_some_lanes(e, value, first, 16), emit_scalar(e, 32, 0),
+	LLVMValueRef args[] = {emit_some_lanes(e, value, first, 16), half_rounding(e, round),
 		LLVMGetUndef(LLVMVectorType(e->s.i16, 16)), emit_scalar(e, 16, 0xffff)};
 	return ir_intrinsic(e, "llvm.x86.avx512.mask.vcvtps2ph.512", NULL, 0, args, countof(args));
 }
@@ -83,9 +126,10 @@ static LLVMValueRef widen_half(struct emit *e, LLVMValueRef half)
 	return emit_join(e, half_widen_16(e, half, 0), half_widen_16(e, half, 16));
 }
 
-static LLVMValueRef narrow_half(struct emit *e, LLVMValueRef value)
+static LLVMValueRef narrow_half(struct emit *e, LLVMValueRef value, enum emit_round round)
 {
-	return emit_join(e, half_narrow_16(e, value, 0), half_narrow_16(e, value, 16));
+	return emit_join(e, half_narrow_16(e, value, 0, round),
+		half_narrow_16(e, value, 16, round));
 }
 
 /* The bits of an f16, read as bits of an f32, are the number times 2^-112, subnormals included.  A
@@ -133,11 +177,11 @@ static LLVMValueRef half_nearest_f16(struct emit *e, LLVMValueRef size)
 	return ir_select(e, ir_icmp(e, LLVMIntULT, size, emit_int(e, 32, 113 << 23)), tiny, normal);
 }
 
-/* Step from the nearest half to its neighbour, where the direction of rounding asks for it. */
-static LLVMValueRef step_half(struct emit *e, LLVMValueRef half, enum ptx_type type,
-	LLVMValueRef value, enum emit_round round)
+/* Step from the nearest f16 to its neighbour, where the direction of rounding asks for it. */
+static LLVMValueRef half_step(struct emit *e, LLVMValueRef half, LLVMValueRef value,
+	enum emit_round round)
 {
-	LLVMValueRef back = emit_from_half(e, half, type);
+	LLVMValueRef back = emit_from_half(e, half, PTX_F16);
 	LLVMValueRef negative = ir_icmp(e, LLVMIntSLT, half, emit_int(e, 16, 0));
 	LLVMValueRef above = ir_fcmp(e, LLVMRealOGT, back, value);
 	LLVMValueRef below = ir_fcmp(e, LLVMRealOLT, back, value);
@@ -146,6 +190,8 @@ static LLVMValueRef step_half(struct emit *e, LLVMValueRef half, enum ptx_type t
 	LLVMValueRef in = ir_sub(e, half, one);
 
 	switch (round) {
+	case EMIT_NEAREST:
+		return half;
 	case EMIT_DOWN:
 		return ir_select(e, above, ir_select(e, negative, out, in), half);
 	case EMIT_UP:
@@ -155,25 +201,50 @@ static LLVMValueRef step_half(struct emit *e, LLVMValueRef half, enum ptx_type t
 	}
 }
 
+/* Without an instruction for it. */
+static LLVMValueRef half_f16_by_integers(struct emit *e, LLVMValueRef value, enum emit_round round)
+{
+	LLVMValueRef bits = emit_bits(e, value);
+	LLVMValueRef half = half_nearest_f16(e, ir_mask(e, bits, 0x7fffffff));
+	half = ir_or(e, half, ir_mask(e, ir_lshr_by(e, bits, 16), 0x8000));
+	half = half_step(e, ir_trunc(e, half, e->i16), value, round);
+	LLVMValueRef is_nan = ir_fcmp(e, LLVMRealUNO, value, value);
+	return ir_select(e, is_nan, emit_int(e, 16, CANONICAL_NAN), half);
+}
+
+/* The upper half of an f32.  Before that its size grows, where it is rounded up, by what carries out
+ * of the lower half. */
+static LLVMValueRef half_upper(struct emit *e, LLVMValueRef value, enum emit_round round)
+{
+	LLVMValueRef bits = emit_bits(e, value), most = emit_int(e, 32, 0xffff);
+	LLVMValueRef sign = ir_ashr(e, bits, emit_int(e, 32, 31));
+	switch (round) {
+	case EMIT_NEAREST:
+		bits = half_drop_bits(e, bits, 16);
+		return ir_trunc(e, bits, e->i16);
+	case EMIT_DOWN:
+		bits = ir_add(e, bits, ir_and(e, sign, most));
+		break;
+	case EMIT_UP:
+		bits = ir_add(e, bits, ir_and(e, ir_not(e, sign), most));
+		break;
+	default:
+		break;
+	}
+	return ir_trunc(e, ir_lshr_by(e, bits, 16), e->i16);
+}
+
 LLVMValueRef emit_to_half(struct emit *e, LLVMValueRef value, enum ptx_type type,
 	enum emit_round round)
 {
-	LLVMValueRef half;
-	if (type == PTX_F16 && half_converts_halves(e)) {
-		half = narrow_half(e, value);
-	} else {
-		LLVMValueRef bits = emit_bits(e, value);
-		LLVMValueRef size = ir_mask(e, bits, 0x7fffffff);
-		LLVMValueRef sign = ir_lshr_by(e, bits, 16);
-		half = type == PTX_F16 ? half_nearest_f16(e, size) : half_drop_bits(e, size, 16);
-		half = ir_or(e, half, ir_mask(e, sign, 0x8000));
-		half = ir_trunc(e, half, e->i16);
+	if (type == PTX_F16 && !half_converts_halves(e)) {
+		return half_f16_by_integers(e, value, round);
 	}
-	if (round != EMIT_NEAREST) {
-		half = step_half(e, half, type, value, round);
-	}
-	LLVMValueRef is_nan = ir_fcmp(e, LLVMRealUNO, value, value);
-	return ir_select(e, is_nan, emit_int(e, 16, CANONICAL_NAN), half);
+	/* This NaN becomes the canonical one. */
+	LLVMValueRef nan = emit_int(e, 32, type == PTX_F16 ? 0x7fffe000 : 0x7fff0000);
+	value = ir_select(e, ir_fcmp(e, LLVMRealUNO, value, value), ir_bitcast(e, nan, e->f32),
+		value);
+	return type == PTX_F16 ? narrow_half(e, value, round) : half_upper(e, value, round);
 }
 
 /* What an instruction does with its operands, given as bits of halves of one type. */
@@ -187,16 +258,16 @@ static void half_compute(struct emit *e, const struct ptx_inst *inst, half_fn *f
 	bool pair = type != inst->types[0];
 	bool flush = ptx_has(&inst->mods, PTX_MOD_FTZ);
 	LLVMValueRef halves[2];
-	for (unsigned part = 0; part <= pair; part++) {
+	for (unsigned share = 0; share <= pair; share++) {
 		LLVMValueRef args[3] = {NULL};
 		for (size_t i = 1; i < inst->operand_count; i++) {
 			LLVMValueRef arg = emit_arg(e, inst, i);
-			arg = pair ? emit_half_part(e, arg, part) : arg;
+			arg = pair ? emit_half_share(e, arg, share) : arg;
 			args[i - 1] = flush ? emit_flush_half(e, arg, type) : arg;
 		}
-		halves[part] = fn(e, inst, type, args);
+		halves[share] = fn(e, inst, type, args);
 	}
-	emit_result(e, inst, pair ? emit_pair(e, halves[0], halves[1]) : halves[0]);
+	emit_result(e, inst, pair ? emit_half_shares(e, halves) : halves[0]);
 }
 
 LLVMValueRef emit_relu(struct emit *e, LLVMValueRef value)
@@ -228,15 +299,66 @@ static LLVMValueRef half_binary(struct emit *e, const struct ptx_inst *inst, enu
 		: inst->op == PTX_OP_HSUB ? ir_fsub(e, a, b) : ir_fmul(e, a, b));
 }
 
+/* --- Fused sums --- */
+
+/*
+ * What a fused sum in f32, rounded to nearest, has lost: Knuth's two-sum, the product of which is
+ * never rounded by itself.  Infinities give a NaN.
+ *
+ * It is exact where `sum` is in the middle between two halves, and elsewhere it does not count: the
+ * numbers are multiples of 2^-149 then.  A product of bf16 that has digits below is at most 255 *
+ * 255 * 2^-150, which is too far from the middle between 0 and the smallest bf16, 2^-134.
+ */
+static LLVMValueRef half_fma_error(struct emit *e, LLVMValueRef *args, LLVMValueRef sum)
+{
+	LLVMValueRef c_part = ir_fneg(e, ir_call3(e, "llvm.fma", args[0], args[1],
+		ir_fneg(e, sum)));
+	LLVMValueRef product_part = ir_fsub(e, sum, c_part);
+	LLVMValueRef err = ir_fadd(e, ir_fsub(e, args[2], c_part),
+		ir_call3(e, "llvm.fma", args[0], args[1], ir_fneg(e, product_part)));
+	/* Of a product beyond f32 the error is infinite, but the sum exact if it is finite. */
+	return ir_call3(e, "llvm.fma", err, emit_real(e, e->f32, 0), err);
+}
+
+/* A fused sum rounded to odd, in f32: to nearest, and the error says whether that is exact, else
+ * whether it is too far from zero. */
+static LLVMValueRef half_odd_fma(struct emit *e, LLVMValueRef *args)
+{
+	LLVMValueRef sum = ir_call3(e, "llvm.fma", args[0], args[1], args[2]);
+	LLVMValueRef err = half_fma_error(e, args, sum);
+	LLVMValueRef lost = ir_fcmp(e, LLVMRealONE, err, emit_real(e, e->f32, 0));
+	LLVMValueRef far = ir_ashr(e, ir_xor(e, emit_bits(e, err), emit_bits(e, sum)),
+		emit_int(e, 32, 31));
+	LLVMValueRef odd = ir_or(e, ir_add(e, emit_bits(e, sum), far), emit_int(e, 32, 1));
+	return ir_select(e, lost, ir_bitcast(e, odd, e->f32), sum);
+}
+
+/* The same in f64, for processors that have no fma. */
+static LLVMValueRef half_odd_sum(struct emit *e, LLVMValueRef *args)
+{
+	LLVMValueRef wide[3];
+	for (size_t i = 0; i < countof(wide); i++) {
+		wide[i] = ir_fpext(e, args[i], e->f64);
+	}
+	return emit_sum_f32(e, ir_fmul(e, wide[0], wide[1]), wide[2], EMIT_ODD);
+}
+
+/* Where PTX has no sum or product of bf16 (before sm_90), CUDA's headers make them of fused ones by
+ * a factor of 1 or -1, or by a sum with -0. */
 static LLVMValueRef half_fma(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
 	LLVMValueRef *args)
 {
 	LLVMValueRef wide[3];
 	for (size_t i = 0; i < countof(wide); i++) {
-		wide[i] = ir_fpext(e, emit_from_half(e, args[i], type), e->f64);
+		wide[i] = emit_from_half(e, args[i], type);
 	}
-	LLVMValueRef exact = ir_fmul(e, wide[0], wide[1]);
-	return half_finish(e, inst, type, emit_sum_f32(e, exact, wide[2], EMIT_ODD));
+	const bool is_one = wide[1] == emit_real(e, e->f32, 1);
+	const bool is_minus_one = wide[1] == emit_real(e, e->f32, -1);
+	return half_finish(e, inst, type,
+		is_one ? ir_fadd(e, wide[0], wide[2])
+		: is_minus_one ? ir_fsub(e, wide[2], wide[0])
+		: wide[2] == emit_real(e, e->f32, -0.0) ? ir_fmul(e, wide[0], wide[1])
+		: e->has_avx2 ? half_odd_fma(e, wide) : half_odd_sum(e, wide));
 }
 
 void emit_hbinary(struct emit *e, const struct ptx_inst *inst)
@@ -273,20 +395,29 @@ void emit_habs(struct emit *e, const struct ptx_inst *inst)
 	half_compute(e, inst, half_magnitude);
 }
 
-LLVMValueRef emit_half_min(struct emit *e, enum ptx_type type, bool min, bool keep_nan,
-	LLVMValueRef a_bits, LLVMValueRef b_bits)
+/* Halves as integers of the same order, and back. */
+static LLVMValueRef half_ordered(struct emit *e, LLVMValueRef half)
 {
-	LLVMValueRef a = emit_from_half(e, a_bits, type);
-	LLVMValueRef b = emit_from_half(e, b_bits, type);
-	LLVMValueRef both = min ? ir_or(e, a_bits, b_bits) : ir_and(e, a_bits, b_bits);
-	LLVMValueRef a_wins = ir_fcmp(e, min ? LLVMRealOLT : LLVMRealOGT, a, b);
-	LLVMValueRef value = ir_select(e, a_wins, a_bits, b_bits);
-	value = ir_select(e, ir_fcmp(e, LLVMRealOEQ, a, b), both, value);
+	LLVMValueRef sign = ir_ashr(e, half, emit_int(e, 16, 15));
+	return ir_xor(e, half, ir_lshr_by(e, sign, 1));
+}
 
-	LLVMValueRef no_a = ir_fcmp(e, LLVMRealUNO, a, a);
-	LLVMValueRef no_b = ir_fcmp(e, LLVMRealUNO, b, b);
-	value = ir_select(e, no_b, a_bits, value);
+static LLVMValueRef half_is_nan(struct emit *e, enum ptx_type type, LLVMValueRef half)
+{
+	LLVMValueRef infinity = emit_int(e, 16, type == PTX_F16 ? 0x7c00 : 0x7f80);
+	return ir_icmp(e, LLVMIntSGT, ir_mask(e, half, 0x7fff), infinity);
+}
+
+LLVMValueRef emit_half_min(struct emit *e, enum ptx_type type, bool min, bool keep_nan,
+	LLVMValueRef a, LLVMValueRef b)
+{
+	LLVMValueRef value = half_ordered(e, ir_call2(e, min ? "llvm.smin" : "llvm.smax",
+		half_ordered(e, a), half_ordered(e, b)));
+	LLVMValueRef no_a = half_is_nan(e, type, a), no_b = half_is_nan(e, type, b);
 	LLVMValueRef none = keep_nan ? ir_or(e, no_a, no_b) : ir_and(e, no_a, no_b);
+	if (!keep_nan) {
+		value = ir_select(e, no_a, b, ir_select(e, no_b, a, value));
+	}
 	return ir_select(e, none, emit_int(e, 16, CANONICAL_NAN), value);
 }
 
