@@ -177,6 +177,13 @@ static uint64_t to(const struct soft_format *format, uint64_t a, enum soft_round
 	return soft_encode(format, soft_decode(&soft_f32, U32(a)), round, finite);
 }
 
+static uint64_t of_int(const struct soft_format *format, int64_t value, enum soft_round round)
+{
+	struct soft number = {.negative = value < 0,
+		.digits = value < 0 ? -(uint64_t)value : (uint64_t)value};
+	return soft_encode(format, number, round, false);
+}
+
 /* cvt.rs, PTX ISA 9.7.9.22: away from zero if `random` and the 16 bits that go carry. */
 static uint64_t rs_bf(uint64_t a, uint64_t random, bool finite)
 {

@@ -153,6 +153,21 @@ static LLVMValueRef cvt_round_parts(struct emit *e, enum ptx_type to, LLVMValueR
 	return emit_to_half(e, emit_round_f32(e, sum, err, EMIT_ODD), to, round);
 }
 
+/* An integer that an f32 holds, and that rounds to an f16 as the given one does: the large ones all
+ * become the same, beyond the largest f16. */
+static LLVMValueRef cvt_limit_int(struct emit *e, LLVMValueRef value, bool sign)
+{
+	enum { LIMIT = 1 << 17 };
+	LLVMTypeRef type = LLVMTypeOf(value);
+	if (ir_width(value) < 32) {
+		return value;
+	}
+	value = ir_call2(e, sign ? "llvm.smin" : "llvm.umin", value, emit_const(e, type, LIMIT));
+	value = sign ? ir_call2(e, "llvm.smax", value, ir_neg(e, emit_const(e, type, LIMIT)))
+		: value;
+	return ir_trunc(e, value, e->i32);
+}
+
 static LLVMValueRef cvt_int_to_real(struct emit *e, const struct ptx_inst *inst, LLVMValueRef value)
 {
 	enum ptx_type to = inst->types[0];
@@ -168,6 +183,12 @@ static LLVMValueRef cvt_int_to_real(struct emit *e, const struct ptx_inst *inst,
 	if (!emit_is_half(to) && round == EMIT_NEAREST) {
 		LLVMTypeRef type = emit_type(e, to);
 		return sign ? ir_sitofp(e, value, type) : ir_uitofp(e, value, type);
+	}
+
+	if (to == PTX_F16 || (to == PTX_BF16 && ir_width(value) < 32)) {
+		value = to == PTX_F16 ? cvt_limit_int(e, value, sign) : value;
+		value = sign ? ir_sitofp(e, value, e->f32) : ir_uitofp(e, value, e->f32);
+		return emit_to_half(e, value, to, round);
 	}
 
 	LLVMValueRef low;
