@@ -15,7 +15,7 @@ _kudzu_words() {
 	dump) echo '--stage -k --kernel -I -D -a --arch --std --help' ;;
 	info) echo 'cpu cuda cuda:0 cuda:1 --help' ;;
 	help) echo 'bench cache compile cpu doctor dump help info new run' ;;
-	run) echo '-k --kernel --grid --block --shared --out --time --watch --device --check -I -D -a --arch --std --help' ;;
+	run) echo '-k --kernel --grid --block --shared --out --time --schedules --watch --device --check -I -D -a --arch --std --help' ;;
 	*) echo '--help' ;;
 	esac
 }

@@ -59,6 +59,7 @@ complete -c kudzu -n '__fish_seen_subcommand_from bench' -l bytes -x -d 'bytes t
 complete -c kudzu -n '__fish_seen_subcommand_from bench' -f -l json -d 'for programs'
 complete -c kudzu -n '__fish_seen_subcommand_from run' -l out -r -d 'save an array: PARAMETER=FILE'
 complete -c kudzu -n '__fish_seen_subcommand_from run' -l time -x -d 'time so many launches'
+complete -c kudzu -n '__fish_seen_subcommand_from run' -l schedules -x -d 'run the threads in so many orders'
 complete -c kudzu -n '__fish_seen_subcommand_from run' -l watch -d 'run again when the file changes'
 complete -c kudzu -n '__fish_seen_subcommand_from bench run' -l device -x -a 'cpu cuda cuda:0 cuda:1' -d 'where to run'
 complete -c kudzu -n '__fish_seen_subcommand_from run' -l check -d 'find accesses outside of the arrays'

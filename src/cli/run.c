@@ -22,6 +22,7 @@ static char name[] = "kudzu run"; /* getopt's messages begin with it */
 
 /* --time keeps the time of each launch. */
 #define MAX_LAUNCHES 10000000
+#define MAX_SCHEDULES 1000000
 
 /* The command line */
 
@@ -65,6 +66,9 @@ static bool run_read_option(struct run *run, int option, char *value)
 	case 't':
 		return run_read_count(&run->times, 1, MAX_LAUNCHES, "time", value,
 			"1 to 10000000 launches");
+	case 'S':
+		return run_read_count(&run->schedules, 1, MAX_SCHEDULES, "schedules", value,
+			"1 to 1000000 orders");
 	case 'w':
 		return run->watch = true;
 	case 'd':
@@ -88,6 +92,7 @@ static bool run_read_words(struct run *run, int argc, char **argv)
 		{"shared", required_argument, NULL, 'm'},
 		{"out", required_argument, NULL, 'o'},
 		{"time", required_argument, NULL, 't'},
+		{"schedules", required_argument, NULL, 'S'},
 		{"watch", no_argument, NULL, 'w'},
 		{"device", required_argument, NULL, 'd'},
 		{"check", no_argument, NULL, 'c'},
@@ -188,6 +193,7 @@ static kz_status run_launch_and_show(struct run *run, kz_device *dev, kz_kernel 
 	run_show_extents(run, values);
 	if ((st = kz_device_synchronize(dev, err))
 	    || (run->check && (st = run_guard_check(values, parameters, err)))
+	    || (run->schedules && (st = run_schedules_note(run, values, parameters, err)))
 	    || (!run->is_rehearsal && (st = run_show(run, values, parameters, err)))) {
 		return st;
 	}
@@ -212,7 +218,8 @@ static int run_kernel(struct run *run, kz_device *dev, kz_kernel *kernel,
 		status = report_status(&err);
 		kz_error_clear(&err);
 	} else if (run_launch_and_show(run, dev, kernel, &values, &parameters, &err)) {
-		status = run_fail_access(run, &values, &parameters, source, &err) ? CLI_FAILED
+		status = run->seed > 0 ? run_schedules_fail(run, &err)
+			: run_fail_access(run, &values, &parameters, source, &err) ? CLI_FAILED
 			: run_fail(run, &err);
 	}
 	run_values_finish(&values);
@@ -260,8 +267,13 @@ static int run_source(struct run *run, const struct source *source)
 	kz_device *dev = NULL;
 	kz_module *mod = NULL;
 	int status;
-	if (kz_device_open(&dev, run->device, &err)) {
+	if (kz_device_open(&dev, run->device, &err)
+	    || run_schedules_mute(run, dev, &err)) {
 		status = run_fail(run, &err);
+	} else if (run->schedules && !run_guard_is_exact(dev)) {
+		fprintf(stderr, "%s: --schedules: only the CPU device can run threads in another "
+			"order: --device cpu\n", name);
+		status = CLI_USAGE;
 	} else if (run->is_rehearsal && !run_guard_is_exact(dev)) {
 		status = CLI_OK;
 	} else if (source_load(&mod, dev, source, &run->source, run_instance(run), &err)) {
@@ -293,7 +305,15 @@ static int run_once(struct run *run)
 		run->is_rehearsal = false;
 		run_guard_next(output);
 	}
+	if (run->schedules) {
+		run_schedules_set(run, 0);
+	}
 	status = status == CLI_OK ? run_source(run, &source) : status;
+	for (int64_t seed = 1; seed <= run->schedules && status == CLI_OK; seed++) {
+		run_schedules_set(run, seed);
+		status = run_source(run, &source);
+	}
+	status = status == CLI_OK && run->schedules ? run_schedules_end(run) : status;
 	source_close(&source);
 	return status;
 }
@@ -351,6 +371,7 @@ int run_main(int argc, char **argv)
 	}
 	if (run) {
 		source_options_finish(&run->source);
+		run_schedules_finish(run);
 	}
 	free(run);
 	return status;

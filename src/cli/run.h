@@ -28,7 +28,12 @@ struct run {
 	int64_t times;      /* --time; 0: not asked for */
 	bool watch;
 	bool check;
-	bool is_rehearsal;  /* of --check: nothing is shown */
+	bool is_rehearsal;  /* of --check and --schedules: nothing is shown */
+	int64_t schedules;  /* --schedules; 0: not asked for */
+	int64_t seed;       /* of the schedule that runs; 0: the usual order, */
+	char *kept[RUN_MAX]; /* in which the arrays got these bytes; */
+	int64_t differing;  /* so many seeds have given others, */
+	int64_t first_seed; /* and this one first */
 	struct run_out outs[RUN_MAX];
 	int out_count;
 	char **words;       /* the arguments of the kernel ... */
@@ -87,6 +92,18 @@ kz_status run_guard_check(const struct run_values *values, const struct paramete
  * is no access out of bounds. */
 char *run_guard_explain(const struct run_values *values, const struct parameters *parameters,
 	const struct source *source, const kz_error *err);
+
+/* --schedules, see run_schedules.c.  Begin a run under a seed, 0 for the usual order, on a device
+ * of which nothing is shown then. */
+void run_schedules_set(struct run *run, int64_t seed);
+kz_status run_schedules_mute(const struct run *run, kz_device *dev, kz_error *err);
+/* It has ended: keep or compare the arrays; or it has failed under a seed, which clears the error.
+ * When all have ended, the exit status. */
+kz_status run_schedules_note(struct run *run, const struct run_values *values,
+	const struct parameters *parameters, kz_error *err);
+int run_schedules_fail(struct run *run, kz_error *err);
+int run_schedules_end(const struct run *run);
+void run_schedules_finish(struct run *run);
 
 /* Print the parameters of the kernels of a module, each with a call that can be pasted. */
 void run_list(const struct run *run, kz_module *mod, const struct source *source);
