@@ -194,6 +194,9 @@ KZ_API const char *kz_domain_name(kz_domain domain);
  */
 KZ_API kz_status kz_native_code(const char **name, const char **text, kz_domain domain, int code);
 
+/** Return what to do about a native code; "" for success and for an unknown code.  Static. */
+KZ_API const char *kz_native_code_hint(kz_domain domain, int code);
+
 /** Return the number of native codes known for a domain, success included; 0 if none. */
 KZ_API int kz_native_code_count(kz_domain domain);
 

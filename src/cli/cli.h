@@ -27,6 +27,7 @@ cli_command compile_main;
 cli_command cpu_main;
 cli_command doctor_main;
 cli_command dump_main;
+cli_command explain_main;
 cli_command info_main;
 cli_command new_main;
 cli_command run_main;

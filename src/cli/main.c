@@ -116,6 +116,14 @@ static const struct command {
 	"\n"
 	"The exit status is 0; 1 if FILE does not compile; 2 for a usage error, a FILE that\n"
 	"cannot be read, or a kernel that it does not have.\n"},
+{"explain", explain_main, INT_MAX, "explain CODE",
+	"say what an error code means, and what to do about it",
+	"Explains an error code of the CUDA driver, the CUDA runtime, NVRTC, nvJitLink, cuBLAS,\n"
+	"cuSOLVER, cuFFT, cuRAND or NCCL, or a status of Kudzu.  CODE is a name, such as\n"
+	"CUDA_ERROR_ILLEGAL_ADDRESS, cudaErrorIllegalAddress or KZ_FAULT, or a number, of which\n"
+	"each library's meaning is printed.\n"
+	"\n"
+	"The exit status is 0; 1 if there is no such code; 2 for a usage error.\n"},
 {"help", help_main, 1, "help [COMMAND]",
 	"explain a command",
 	"Without COMMAND, lists all commands.\n"},

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LONGEST 24 /* a longer word is not a mistyped name */
+#define LONGEST 64 /* a longer word is not a mistyped name */
 
 static int words_least(int a, int b)
 {

@@ -353,6 +353,12 @@ kz_status kz_native_code(const char **name, const char **text, kz_domain domain,
 	return known ? known->status : KZ_UNKNOWN;
 }
 
+const char *kz_native_code_hint(kz_domain domain, int code)
+{
+	const struct native_code *known = codes_find(domain, code);
+	return known && known->hint ? known->hint : "";
+}
+
 int kz_native_code_count(kz_domain domain)
 {
 	return codes_count(domain);

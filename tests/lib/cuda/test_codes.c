@@ -185,6 +185,9 @@ START_TEST(the_public_lookup_knows_a_code_and_its_status)
 	ck_assert_int_eq(kz_native_code(&name, &text, KZ_DOMAIN_CUSOLVER, 30), KZ_NUMERIC);
 	ck_assert_str_eq(name, "CUSOLVER_STATUS_IRS_MATRIX_SINGULAR");
 	ck_assert_str_eq(text, "the matrix is singular");
+	ck_assert_ptr_nonnull(strstr(kz_native_code_hint(KZ_DOMAIN_DRIVER, 2), "release arrays"));
+	ck_assert_str_eq(kz_native_code_hint(KZ_DOMAIN_DRIVER, 0), "");
+	ck_assert_str_eq(kz_native_code_hint(KZ_DOMAIN_DRIVER, -1), "");
 	ck_assert_int_eq(kz_native_code(&name, &text, KZ_DOMAIN_CUSOLVER, -1), KZ_UNKNOWN);
 	ck_assert_ptr_null(name);
 	ck_assert_ptr_null(text);
