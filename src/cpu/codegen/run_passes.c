@@ -32,6 +32,7 @@ enum kernel_kind {
 	STRAIGHT = 4, /* no loop */
 	LOOPS = 8,
 	TEAM_LOOPS = 16, /* of interleaved warps */
+	QUICK = 32,   /* code soon: a pass must save the code generator more time than it takes */
 	HAS_LOOPS = LOOPS | TEAM_LOOPS,
 	USUAL = STRAIGHT | HAS_LOOPS,
 };
@@ -112,6 +113,7 @@ static const struct {
 	bool (*run)(struct compile *c);  /* one of ours; false: no memory */
 } compile_steps[] = {
 	{TANGLED, ALWAYS, "sroa", NULL},
+	{QUICK, ALWAYS, "sroa,early-cse,loop-mssa(licm),simplifycfg", NULL},
 	{USUAL | LONE, ALWAYS, "sroa,early-cse", NULL},
 	{LONE, ALWAYS, "simplifycfg," INSTCOMBINE
 		",simplifycfg,loop-mssa(licm),early-cse,simplifycfg", NULL},
@@ -125,13 +127,13 @@ static const struct {
 	{USUAL, ALWAYS, INSTCOMBINE ",simplifycfg", NULL},
 	{HAS_LOOPS, ALWAYS, "loop-mssa(licm),early-cse,simplifycfg", NULL},
 	{TANGLED | USUAL, PASS_GATHERS, NULL, passes_make_gathers},
-	{TANGLED | USUAL, ALWAYS, NULL, passes_widen_halves},
+	{TANGLED | QUICK | USUAL, ALWAYS, NULL, passes_widen_halves},
 };
 
 static enum kernel_kind passes_kind(const struct jit_order *order)
 {
-	if (order->is_tangled || order->is_vector) {
-		return order->is_tangled ? TANGLED : LONE;
+	if (order->is_tangled || order->is_quick || order->is_vector) {
+		return order->is_tangled ? TANGLED : order->is_quick ? QUICK : LONE;
 	}
 	bool is_team = order->width > 1 && order->class >= BLOCK_CLASS_TEAM;
 	return !order->has_loop ? STRAIGHT : is_team ? TEAM_LOOPS : LOOPS;

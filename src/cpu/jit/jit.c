@@ -13,9 +13,9 @@
  *
  * A kernel has code of two tiers (jit.h) if its best code would take long.  What predicts LLVM's
  * time is the size of the IR that it gets, in registers of the processor, and IR takes a hundredth
- * of that time to make.  So the IR for a warp is made and weighed, and compiled if it is small.
- * Otherwise the IR for one lane is weighed, and compiled if it is much smaller.  The same weight
- * limits the best code.
+ * of that time to make.  So the IR of the best code is made and weighed, and compiled if it is
+ * small.  Otherwise the first code is for one lane and comes from LLVM's quickest generator, unless
+ * its IR is much larger.  The same weight limits the best code.
  */
 #include "base/common.h"
 
@@ -39,16 +39,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The most that the IR may weigh (jit_llvm.h): of code for a warp that a kernel starts with; and
- * of any code for a warp. */
-enum { START_WEIGHT = 1000, WIDE_WEIGHT = 250000 };
+/* The most that the IR may weigh (jit_llvm.h): of best code that a kernel starts with; and of any
+ * code for a warp. */
+enum { START_WEIGHT = 100, WIDE_WEIGHT = 250000 };
 /* The IR of so many instructions of PTX need not be weighed to know that it weighs more. */
 enum { LONG_KERNEL = 800 };
 /* Unless one in so many of them is a collective: code for one lane saves and restores all that is
  * live at each, so that it may weigh more than code for a warp. */
 enum { COLLECTIVE_WEIGHS = 32 };
 /* In hundredths of what the best code weighs: the first code saves no time if it weighs more. */
-enum { FIRST_SHARE = 67 };
+enum { FIRST_SHARE = 150 };
 /* Operations that are a call for each lane: so many take LLVM more than a second, for it looks for
  * what each value meets on its way. */
 enum { MANY_CALLS = 100 };
@@ -84,7 +84,6 @@ struct jit {
 	/* Of the call that is running: */
 	unsigned class;             /* of blocks: see block_class.h */
 	enum jit_tier tier;         /* that was asked for */
-	const struct jit_kernel *first; /* which the best code will replace, or NULL */
 	const struct str *keys;     /* by tier: where to keep the code */
 };
 
@@ -302,12 +301,6 @@ static bool jit_take_object(struct jit_kernel *out, struct jit *jit, struct jit_
 	return ok;
 }
 
-/* Whether the code of a kernel for one lane is the same in both tiers. */
-static bool jit_has_one_scalar(const struct ptx_func *func)
-{
-	return !cfg_is_huge(func);
-}
-
 /* What code to make of a kernel. */
 struct jit_plan {
 	uint32_t width;
@@ -329,7 +322,7 @@ static enum jit_outcome jit_compile_plan(struct jit_kernel *out, struct jit *jit
 		.limit = plan->limit,
 		.class = jit->class,
 		.has_loop = func->has_loop,
-		.is_quick = plan->tier == JIT_TIER_FIRST && !jit_has_one_scalar(func),
+		.is_quick = plan->tier == JIT_TIER_FIRST,
 		.is_tangled = cfg_is_tangled(func),
 		.is_traced = jit->is_traced,
 		.is_checked = jit->is_checked,
@@ -365,33 +358,26 @@ static bool jit_fits_memory(const struct ptx_func *func, uint32_t width, struct 
 	return false;
 }
 
-/* For one lane.  It is the best code, too, where that would be no different. */
-static enum jit_outcome jit_compile_first(struct jit_kernel *out, struct jit *jit,
-	const struct ptx_func *func, struct ptx_diag *diag)
-{
-	bool is_best = jit_width_for(jit, func) == 1 && jit_has_one_scalar(func);
-	struct jit_plan plan = {1, is_best ? JIT_TIER_BEST : JIT_TIER_FIRST, 0, 0};
-	return jit_compile_plan(out, jit, func, &plan, diag);
-}
-
 static enum jit_outcome jit_compile_best(struct jit_kernel *out, struct jit *jit,
 	const struct ptx_func *func, struct ptx_diag *diag)
 {
 	struct jit_plan wide = {jit_width_for(jit, func), JIT_TIER_BEST, WIDE_WEIGHT, 0};
 	struct jit_plan narrow = {1, JIT_TIER_BEST, 0, 0};
-	if (wide.width == 1) {
-		return jit_compile_plan(out, jit, func, &narrow, diag);
-	}
-	enum jit_outcome outcome = jit_compile_plan(out, jit, func, &wide, diag);
-	if (outcome != JIT_TOO_BIG && outcome != JIT_TOO_DEEP) {
-		return outcome;
-	}
-	if (jit->first && jit_has_one_scalar(func)) {
-		*out = *jit->first;
-		out->tier = JIT_TIER_BEST;
-		return JIT_MADE;
-	}
-	return jit_compile_plan(out, jit, func, &narrow, diag);
+	enum jit_outcome outcome = wide.width == 1 ? JIT_TOO_BIG
+		: jit_compile_plan(out, jit, func, &wide, diag);
+	return outcome != JIT_TOO_BIG && outcome != JIT_TOO_DEEP ? outcome
+		: jit_compile_plan(out, jit, func, &narrow, diag);
+}
+
+/* For one lane, soon: `limit` is the most that it may weigh, or 0.  Each value has a place on the
+ * stack there, so that the best code may need less. */
+static enum jit_outcome jit_compile_first(struct jit_kernel *out, struct jit *jit,
+	const struct ptx_func *func, size_t limit, struct ptx_diag *diag)
+{
+	struct jit_plan plan = {1, JIT_TIER_FIRST, limit, 0};
+	enum jit_outcome outcome = jit_compile_plan(out, jit, func, &plan, diag);
+	return outcome == JIT_TOO_BIG || outcome == JIT_TOO_DEEP
+		? jit_compile_best(out, jit, func, diag) : outcome;
 }
 
 static bool jit_has_many_collectives(const struct ptx_func *func)
@@ -403,26 +389,23 @@ static bool jit_has_many_collectives(const struct ptx_func *func)
 	return count * COLLECTIVE_WEIGHS >= func->inst_count;
 }
 
-/* Whether the code for a warp is out of question for a start. */
-static bool jit_starts_narrow(const struct jit *jit, const struct ptx_func *func)
+/* Whether the best code is out of question for a start. */
+static bool jit_starts_narrow(const struct ptx_func *func)
 {
-	return jit_width_for(jit, func) == 1
-		|| (func->inst_count >= LONG_KERNEL && !jit_has_many_collectives(func));
+	return cfg_is_huge(func) || (!jit_is_for_one_thread(func) && (jit_has_many_calls(func)
+		|| (func->inst_count >= LONG_KERNEL && !jit_has_many_collectives(func))));
 }
 
+/* Where one thread does all the work of a block there are few blocks, and each is long: code that
+ * is replaced between two blocks would be replaced too late. */
 static enum jit_outcome jit_compile_start(struct jit_kernel *out, struct jit *jit,
 	const struct ptx_func *func, struct ptx_diag *diag)
 {
-	struct jit_plan wide = {jit->width, JIT_TIER_BEST, START_WEIGHT, 0};
-	enum jit_outcome outcome = jit_compile_plan(out, jit, func, &wide, diag);
-	if (outcome == JIT_TOO_BIG) {
-		bool is_best = wide.weight > WIDE_WEIGHT;
-		struct jit_plan narrow = {1, is_best ? JIT_TIER_BEST : JIT_TIER_FIRST,
-			is_best ? 0 : wide.weight * FIRST_SHARE / 100, 0};
-		outcome = jit_compile_plan(out, jit, func, &narrow, diag);
-	}
-	return outcome == JIT_TOO_BIG || outcome == JIT_TOO_DEEP
-		? jit_compile_best(out, jit, func, diag) : outcome;
+	struct jit_plan best = {jit_width_for(jit, func), JIT_TIER_BEST,
+		jit_is_for_one_thread(func) ? 0 : START_WEIGHT, 0};
+	enum jit_outcome outcome = jit_compile_plan(out, jit, func, &best, diag);
+	return outcome != JIT_TOO_BIG && outcome != JIT_TOO_DEEP ? outcome
+		: jit_compile_first(out, jit, func, best.weight * FIRST_SHARE / 100, diag);
 }
 
 static bool jit_compile_kernel(struct jit_kernel *out, struct jit *jit, struct ptx_func *func,
@@ -432,11 +415,11 @@ static bool jit_compile_kernel(struct jit_kernel *out, struct jit *jit, struct p
 		return false;
 	}
 	bool is_narrow = jit->tier == JIT_TIER_FIRST
-		|| (jit->tier == JIT_TIER_START && jit_starts_narrow(jit, func));
+		|| (jit->tier == JIT_TIER_START && jit_starts_narrow(func));
 	if (!jit_fits_memory(func, is_narrow ? 1 : jit_width_for(jit, func), diag)) {
 		return false;
 	}
-	enum jit_outcome outcome = is_narrow ? jit_compile_first(out, jit, func, diag)
+	enum jit_outcome outcome = is_narrow ? jit_compile_first(out, jit, func, 0, diag)
 		: jit->tier == JIT_TIER_START ? jit_compile_start(out, jit, func, diag)
 		: jit_compile_best(out, jit, func, diag);
 	if (outcome == JIT_TOO_DEEP) {
@@ -589,15 +572,6 @@ bool jit_compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *func,
 	jit->class = class;
 	jit->tier = tier;
 	return jit_get(out, jit, func, true, diag);
-}
-
-bool jit_improve(struct jit_kernel *out, struct jit *jit, struct ptx_func *func, unsigned class,
-	const struct jit_kernel *first, struct ptx_diag *diag)
-{
-	jit->first = first;
-	bool ok = jit_compile(out, jit, func, class, JIT_TIER_BEST, diag);
-	jit->first = NULL;
-	return ok;
 }
 
 void jit_finish(struct jit *jit)

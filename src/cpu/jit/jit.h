@@ -67,10 +67,6 @@ enum jit_tier jit_start_tier(bool is_guess);
  * serves all blocks, too.  False, with the reason in diag, when LLVM cannot do it. */
 bool jit_compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *func, unsigned class,
 	enum jit_tier tier, struct ptx_diag *diag);
-/* The best code in place of `first`, which is of JIT_TIER_FIRST: the same code, as the best, where
- * that for a warp would take too long. */
-bool jit_improve(struct jit_kernel *out, struct jit *jit, struct ptx_func *func, unsigned class,
-	const struct jit_kernel *first, struct ptx_diag *diag);
 /* The best code, if it is in the cache. */
 bool jit_find_best(struct jit_kernel *out, struct jit *jit, struct ptx_func *func, unsigned class);
 /* Whether better code than this shall be compiled in the background. */

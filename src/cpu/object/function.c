@@ -438,8 +438,8 @@ static void function_run_job(struct background_job *job)
 	if (!ok || !jit_create(&variant->jit, &module->ptx, &diag)) {
 		return;
 	}
-	if (jit_improve(&variant->kernel, variant->jit, func, variant->class,
-		&variant->function->kernel, &diag)) {
+	if (jit_compile(&variant->kernel, variant->jit, func, variant->class, JIT_TIER_BEST,
+		&diag)) {
 		function_note_code(module, &variant->kernel);
 		jit_code_set(&variant->code, &variant->kernel);
 	}
@@ -484,8 +484,8 @@ static struct variant *function_make_variant(struct function *function, unsigned
 	variant->class = class;
 	const bool has_first = function->kernel.tier == JIT_TIER_FIRST;
 	if (!has_first || function->is_wanted) {
-		if (!jit_improve(&variant->kernel, module->jit, function->ptx, class,
-				has_first ? &function->kernel : NULL, diag)) {
+		if (!jit_compile(&variant->kernel, module->jit, function->ptx, class,
+				JIT_TIER_BEST, diag)) {
 			mem_free(variant);
 			return NULL;
 		}
@@ -577,8 +577,8 @@ CUresult function_improve(const char *call, struct function *function)
 	variant = atomic_load(&function->variants);
 	for (; variant && ok; variant = variant->next) {
 		if (jit_code_get(&variant->code)->tier == JIT_TIER_FIRST) {
-			ok = jit_improve(&variant->kernel, module->jit, function->ptx,
-				variant->class, &function->kernel, &diag);
+			ok = jit_compile(&variant->kernel, module->jit, function->ptx,
+				variant->class, JIT_TIER_BEST, &diag);
 			if (ok) {
 				function_note_code(module, &variant->kernel);
 			}

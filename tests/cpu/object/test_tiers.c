@@ -190,9 +190,10 @@ static const struct {
 	int tier, width, best_width;
 	unsigned long made;
 } divided[] = {
-	{2, JIT_TIER_BEST, 32, 32, 1},
+	{0, JIT_TIER_BEST, 32, 32, 1},
+	{2, JIT_TIER_FIRST, 1, 32, 2},
 	{25, JIT_TIER_FIRST, 1, 32, 2},
-	{2000, JIT_TIER_FIRST, 1, 1, 1}, /* so much code for a warp is not compiled at all */
+	{2000, JIT_TIER_FIRST, 1, 1, 2}, /* so much code for a warp is not compiled at all */
 };
 
 START_TEST(the_size_of_the_code_decides_on_the_tier)
@@ -210,6 +211,24 @@ START_TEST(the_size_of_the_code_decides_on_the_tier)
 	launch_divisions(k, divided[_i].divisions);
 	ck_assert_uint_eq(jit_made_count() - before, divided[_i].made);
 	OK(cuModuleUnload(module));
+}
+END_TEST
+
+/* Its blocks are long, and code is replaced between two blocks. */
+START_TEST(a_kernel_for_blocks_of_one_thread_starts_with_its_best_code)
+{
+	CUmodule module;
+	write_kernel(LINES);
+	char *entry = strstr(text.data, ")\n{");
+	ck_assert_ptr_nonnull(entry);
+	struct str lone = STR_INIT;
+	str_addf(&lone, "%.*s)\n.maxntid 1\n{%s", (int)(entry - text.data), text.data, entry + 3);
+	OK(cuModuleLoadData(&module, lone.data));
+	CUfunction k = kernel(module, "k");
+	ck_assert_int_eq(tier(k), JIT_TIER_BEST);
+	ck_assert_int_eq(width(k), 1);
+	OK(cuModuleUnload(module));
+	str_free(&lone);
 }
 END_TEST
 
@@ -338,8 +357,8 @@ static const struct {
 } fixed[] = {
 	{"KUDZU_CPU_TIER", "1", LINES, 1, 1}, {"KUDZU_CPU_TIER", "1", 40, 1, 1},
 	{"KUDZU_CPU_TIER", "2", LINES, 2, 32}, {"KUDZU_CPU_WIDTH", "32", LINES, 2, 32},
-	{"KUDZU_CPU_WIDTH", "1", LINES, 2, 1}, {"KUDZU_CPU_TIER", "", 40, 2, 32},
-	{"KUDZU_CPU_TIER", "once", LINES, 1, 1}, {"KUDZU_CPU_TIER", "once", 40, 2, 32},
+	{"KUDZU_CPU_WIDTH", "1", LINES, 2, 1}, {"KUDZU_CPU_TIER", "", 0, 2, 32},
+	{"KUDZU_CPU_TIER", "once", LINES, 1, 1}, {"KUDZU_CPU_TIER", "once", 0, 2, 32},
 };
 
 START_TEST(a_tier_can_be_fixed)
@@ -470,6 +489,7 @@ SUITE(tiers)
 	tcase_add_test(tc, a_long_kernel_starts_one_lane_at_a_time_and_then_runs_in_warps);
 	tcase_add_test(tc, a_kernel_whose_warps_often_exchange_values_starts_with_its_best_code);
 	tcase_add_loop_test(tc, the_size_of_the_code_decides_on_the_tier, 0, countof(divided));
+	tcase_add_test(tc, a_kernel_for_blocks_of_one_thread_starts_with_its_best_code);
 	tcase_add_test(tc, a_kernel_that_is_launched_once_is_compiled_once);
 	tcase_add_test(tc, one_long_launch_is_enough_for_the_best_code);
 	tcase_add_test(tc, a_kernel_with_barriers_is_compiled_for_the_blocks_that_are_launched);
