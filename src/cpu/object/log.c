@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The log: reasons of the last failures as lines of plain English, in a ring that all threads
- * share.  Each line is also passed to the callbacks.
+ * share.  Each line is also passed to the callbacks, and written to what CUDA_LOG_FILE names.
  *
  * Reasons are logged while locks of the driver are held.  So a callback must not call the driver,
  * and gets an error if it does, as a host function of a stream does.
@@ -10,16 +10,19 @@
 
 #include "cpu/object/log.h"
 
+#include "base/env.h"
 #include "base/file.h"
 #include "base/str.h"
 #include "cpu/mem/system_refusal.h"
 #include "cpu/object/handle.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define LOG_LINES 64
 #define LOG_LINE 640
@@ -78,6 +81,26 @@ static void log_tell_callbacks(const char *line)
 	api_set_in_callback(before);
 }
 
+/* Append a line to the file of CUDA_LOG_FILE, which may also be stdout or stderr.  A file that
+ * cannot be written loses lines: the log is where that would be reported. */
+static void log_write(const char *line)
+{
+	const char *name = env_get("CUDA_LOG_FILE");
+	if (!name || !name[0]) {
+		return;
+	}
+	if (strcmp(name, "stdout") == 0 || strcmp(name, "stderr") == 0) {
+		dprintf(strcmp(name, "stdout") == 0 ? STDOUT_FILENO : STDERR_FILENO, "%s\n",
+			line);
+		return;
+	}
+	int file = open(name, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+	if (file >= 0) {
+		dprintf(file, "%s\n", line);
+		close(file);
+	}
+}
+
 void api_log(const char *format, ...)
 {
 	char line[LOG_LINE];
@@ -93,6 +116,7 @@ void api_log(const char *format, ...)
 	ring.owners[ring.next % LOG_LINES] = &log_own;
 	strcpy(ring.lines[ring.next++ % LOG_LINES], line);
 	pthread_mutex_unlock(&ring.lock);
+	log_write(line);
 	if (atomic_load_explicit(&has_callbacks, memory_order_acquire)) {
 		log_tell_callbacks(line);
 	}

@@ -793,6 +793,22 @@ START_TEST(logs_are_written_to_a_file)
 }
 END_TEST
 
+START_TEST(cuda_log_file_names_where_lines_go_at_once)
+{
+	char path[] = "/tmp/kudzu-log-XXXXXX";
+	close(mkstemp(path));
+	setenv("CUDA_LOG_FILE", path, 1);
+	FAILS(INVALID_VALUE, cuInit(1));
+	FAILS(INVALID_VALUE, cuCtxGetCurrent(NULL));
+	ck_assert_ptr_nonnull(strstr(read_file(path), "cuInit: flags must be 0\ncuCtxGetCurrent"));
+	setenv("CUDA_LOG_FILE", "/nowhere/log", 1);
+	FAILS(INVALID_VALUE, cuInit(1));
+	setenv("CUDA_LOG_FILE", "", 1);
+	FAILS(INVALID_VALUE, cuInit(1));
+	unlink(path);
+}
+END_TEST
+
 /* What a callback gets that calls the driver. */
 static CUresult inside = CUDA_SUCCESS;
 
@@ -837,7 +853,8 @@ SUITE(api)
 		codes_have_names_and_texts, functions_are_found_by_name_and_version);
 	tcase_add_loop_test(tc, library_exports_what_nvidias_does, 0, 2);
 	tcase_add_tests(tc, 1, contexts_are_a_stack_per_thread, logs_are_read_from_an_iterator_on,
-		logs_are_written_to_a_file, callbacks_are_told_each_line_of_the_log);
+		logs_are_written_to_a_file, cuda_log_file_names_where_lines_go_at_once,
+		callbacks_are_told_each_line_of_the_log);
 	tc = add_case(suite, "context", setup, teardown);
 	tcase_add_tests(tc, 1, contexts_keep_their_memory_apart_until_destroyed,
 		primary_context_lives_while_it_is_retained, limits_are_kept, results_need_a_place,
