@@ -39,9 +39,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The most that the IR may weigh (jit_llvm.h): of best code that a kernel starts with; and of any
- * code for a warp. */
-enum { START_WEIGHT = 100, WIDE_WEIGHT = 250000 };
+/* The most that the IR may weigh (jit_llvm.h): of best code that a kernel starts with; the same
+ * where no kernel is compiled twice, so that nothing better follows; and of any code for a warp. */
+enum { START_WEIGHT = 100, ONCE_WEIGHT = 1000, WIDE_WEIGHT = 250000 };
 /* The IR of so many instructions of PTX need not be weighed to know that it weighs more. */
 enum { LONG_KERNEL = 800 };
 /* Unless one in so many of them is a collective: code for one lane saves and restores all that is
@@ -396,13 +396,22 @@ static bool jit_starts_narrow(const struct ptx_func *func)
 		|| (func->inst_count >= LONG_KERNEL && !jit_has_many_collectives(func))));
 }
 
+/* The tier that the user fixes, or SETTINGS_TIER_ONCE; 0 if the user chooses nothing. */
+static uint64_t jit_chosen_tier(void)
+{
+	bool has_width = settings_get(SETTING_WIDTH, 0) != 0
+		|| settings_get(SETTING_SCHEDULE, 0) != 0;
+	return settings_get(SETTING_TIER, has_width ? JIT_TIER_BEST : 0);
+}
+
 /* Where one thread does all the work of a block there are few blocks, and each is long: code that
  * is replaced between two blocks would be replaced too late. */
 static enum jit_outcome jit_compile_start(struct jit_kernel *out, struct jit *jit,
 	const struct ptx_func *func, struct ptx_diag *diag)
 {
-	struct jit_plan best = {jit_width_for(jit, func), JIT_TIER_BEST,
-		jit_is_for_one_thread(func) ? 0 : START_WEIGHT, 0};
+	const size_t most = jit_is_for_one_thread(func) ? 0
+		: jit_chosen_tier() == SETTINGS_TIER_ONCE ? ONCE_WEIGHT : START_WEIGHT;
+	struct jit_plan best = {jit_width_for(jit, func), JIT_TIER_BEST, most, 0};
 	enum jit_outcome outcome = jit_compile_plan(out, jit, func, &best, diag);
 	return outcome != JIT_TOO_BIG && outcome != JIT_TOO_DEEP ? outcome
 		: jit_compile_first(out, jit, func, best.weight * FIRST_SHARE / 100, diag);
@@ -538,14 +547,6 @@ static bool jit_get(struct jit_kernel *out, struct jit *jit, struct ptx_func *fu
 }
 
 /* --- Tiers --- */
-
-/* The tier that the user fixes, or SETTINGS_TIER_ONCE; 0 if the user chooses nothing. */
-static uint64_t jit_chosen_tier(void)
-{
-	bool has_width = settings_get(SETTING_WIDTH, 0) != 0
-		|| settings_get(SETTING_SCHEDULE, 0) != 0;
-	return settings_get(SETTING_TIER, has_width ? JIT_TIER_BEST : 0);
-}
 
 enum jit_tier jit_start_tier(bool is_guess)
 {

@@ -359,6 +359,7 @@ static const struct {
 	{"KUDZU_CPU_TIER", "2", LINES, 2, 32}, {"KUDZU_CPU_WIDTH", "32", LINES, 2, 32},
 	{"KUDZU_CPU_WIDTH", "1", LINES, 2, 1}, {"KUDZU_CPU_TIER", "", 0, 2, 32},
 	{"KUDZU_CPU_TIER", "once", LINES, 1, 1}, {"KUDZU_CPU_TIER", "once", 0, 2, 32},
+	{"KUDZU_CPU_TIER", "once", 20, 2, 32},
 };
 
 START_TEST(a_tier_can_be_fixed)
