@@ -4,12 +4,12 @@
  *
  * While lanes are converged, a test compares the addresses of neighbours, row by row.  A row is a
  * warp, or a row of the block if that is shorter (block_class.h).  If the lanes are neighbours, as
- * in most programs, one access serves all lanes of a row.  In loops there are two more cases: all
- * lanes of a row may read one element, as in the textbook's product of matrices, and the lanes of a
- * warp may be equally far apart, as when each thread has a row of a matrix; those follow each
- * other.  Otherwise there is a gather or a scatter, or each lane has an access of its own, in a C
- * function if the kernel is large.  The warps of a team share one test, so that they have long
- * blocks without branches.
+ * in most programs, one access serves all lanes of a row.  In loops there are two more cases for
+ * loads: all lanes of a row may read one element, as in the textbook's product of matrices, and the
+ * lanes of a warp may be equally far apart, as when each thread has a pixel of three bytes; those
+ * follow each other where there is no gather.  Otherwise there is a gather or a scatter, or each
+ * lane has an access of its own, in a C function if it is a load or the kernel is large.  The warps
+ * of a team share one test, so that they have long blocks without branches.
  *
  * For the message of a fault an access notes the lane, or where the element of lane 0 is and how
  * far apart the elements are.  A team notes where each row begins, as one vector, which a pass can
@@ -234,10 +234,10 @@ static void vector_store_whole(struct vector_access *w)
 
 /* --- At a stride --- */
 
-/* Where each lane's elements begin. */
-static void vector_begin_lanes(struct vector_access *w, LLVMValueRef *places)
+static void vector_load_strided(struct vector_access *w)
 {
 	struct emit *e = w->e;
+	LLVMValueRef places[RT_MAX_WIDTH];
 	LLVMValueRef base = vector_address_of(w, 0), stride = vector_stride_of(w), at = base;
 	if (emit_notes_access(e)) {
 		LLVMValueRef high = LLVMBuildShl(e->builder, stride, emit_scalar(e, 64, 32), "");
@@ -247,20 +247,7 @@ static void vector_begin_lanes(struct vector_access *w, LLVMValueRef *places)
 	for (unsigned i = 0; i < e->width; i++, at = ir_add(e, at, stride)) {
 		places[i] = LLVMBuildIntToPtr(e->builder, at, e->ptr, "");
 	}
-}
-
-static void vector_load_strided(struct vector_access *w)
-{
-	LLVMValueRef places[RT_MAX_WIDTH];
-	vector_begin_lanes(w, places);
-	emit_load_lanes(w->e, w->values, places, w->one, w->size, w->count);
-}
-
-static void vector_store_strided(struct vector_access *w)
-{
-	LLVMValueRef places[RT_MAX_WIDTH];
-	vector_begin_lanes(w, places);
-	emit_store_lanes(w->e, w->values, places, w->size, w->count);
+	emit_load_lanes(e, w->values, places, w->one, w->size, w->count);
 }
 
 /* --- One by one --- */
@@ -285,6 +272,11 @@ static void vector_note_gather(struct emit *e, LLVMValueRef at)
 		LLVMMDNodeInContext2(e->context, NULL, 0));
 }
 
+static bool vector_may_gather(const struct vector_access *w)
+{
+	return w->size >= sizeof(uint32_t) && w->count <= 2 && emit_can_gather(w->e);
+}
+
 static void vector_gather(struct vector_access *w)
 {
 	struct emit *e = w->e;
@@ -300,7 +292,7 @@ static void vector_gather(struct vector_access *w)
 static void vector_load_each(struct vector_access *w)
 {
 	struct emit *e = w->e;
-	if (w->size >= sizeof(uint32_t) && w->count <= 2 && emit_can_gather(e)) {
+	if (vector_may_gather(w)) {
 		vector_gather(w);
 		return;
 	}
@@ -382,16 +374,16 @@ static const struct way loads[] = {{vector_load_whole, vector_are_neighbours},
 	{vector_load_alike, vector_are_alike},
 	{vector_load_strided, vector_are_strided}, {vector_load_each, NULL}};
 static const struct way stores[] = {{vector_store_whole, vector_are_neighbours},
-	{vector_store_strided, vector_are_strided},
 	{vector_store_each, NULL}};
 
 /* Each other way than neighbours costs time to compile, so those are for loops in small kernels. */
 static bool vector_is_possible(const struct way *way, const struct vector_access *w)
 {
 	bool has_rows = w->row < w->e->width;
+	bool suits = way->test == vector_are_alike ? has_rows
+		: !has_rows && !vector_may_gather(w);
 	return vector_may_be_one_access(w) && (way->test == vector_are_neighbours
-		|| (!w->member && has_rows == (way->test == vector_are_alike)
-			&& emit_is_small(w->e) && emit_is_in_loop(w->e)));
+		|| (!w->member && suits && emit_is_small(w->e) && emit_is_in_loop(w->e)));
 }
 
 static LLVMValueRef vector_test_all(struct vector_access *all, unsigned warps, test_fn *test)
