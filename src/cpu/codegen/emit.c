@@ -95,6 +95,7 @@ static bool emit_init(struct emit *e, unsigned class)
 	e->builder = LLVMCreateBuilderInContext(e->context);
 
 	const struct ptx_func *func = e->func;
+	e->is_alone = block_class_is_exact(class) && e->width == block_class_lanes(class);
 	e->regs = mem_zalloc(func->reg_count + 1, sizeof(*e->regs));
 	e->blocks = mem_zalloc(func->block_count, sizeof(*e->blocks));
 	e->diverged = mem_zalloc(func->block_count, sizeof(*e->diverged));
@@ -111,7 +112,7 @@ static bool emit_init(struct emit *e, unsigned class)
 		&& e->kept && e->entering && e->live && e->entries && e->written && e->values
 		&& yield_find_points(func, e->yield_points)
 		&& (e->width == 1 || uniformity_analyze(&e->uniformity, func,
-			class % BLOCK_CLASS_TEAM, e->yield_points));
+			block_class_base(class), e->width, e->yield_points));
 	if (!ok) {
 		return ptx_no_memory(e->diag);
 	}
@@ -122,7 +123,7 @@ static bool emit_init(struct emit *e, unsigned class)
 		}
 	}
 	emit_note_kept(e);
-	ok = emit_serial_init(e) && emit_interleave_init(e, class / BLOCK_CLASS_TEAM)
+	ok = emit_serial_init(e) && emit_interleave_init(e, block_class_team(class))
 		&& emit_nontemporal_init(e);
 	/* of the first version */
 	e->strategy = e->width == 1 ? &emit_one_lane : e->serial ? &emit_before_serial
@@ -138,7 +139,7 @@ bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const struct jit_order *o
 	const char *features, struct ptx_diag *diag)
 {
 	const unsigned width = order->width;
-	assert(width == 1 || width == RT_MAX_WIDTH);
+	assert(width == 1 || (width >= 8 && width <= RT_MAX_WIDTH && (width & (width - 1)) == 0));
 	struct emit e = {.ir = ir, .module = order->module, .func = order->func, .diag = diag,
 		.width = width, .is_traced = order->is_traced, .is_checked = order->is_checked,
 		.is_watched = order->is_watched,

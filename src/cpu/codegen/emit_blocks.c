@@ -94,7 +94,7 @@ static void blocks_enter_diverged(struct emit *e, size_t block)
 
 	emit_enter(e, some);
 	LLVMBuildStore(e->builder, ir_xor(e, pending, mask), place);
-	LLVMValueRef all = ir_icmp(e, LLVMIntEQ, mask, emit_u32(e, UINT32_MAX));
+	LLVMValueRef all = ir_icmp(e, LLVMIntEQ, mask, emit_all_lanes(e));
 	/* results of a diverged warp are in the exchange */
 	bool rejoins = e->entries[block] && !emit_has_results(e, block);
 	LLVMBuildCondBr(e->builder, all, rejoins ? e->blocks[block] : body, body);
@@ -178,14 +178,14 @@ static LLVMValueRef blocks_begin_warp(struct emit *e, LLVMBasicBlockRef start)
 	LLVMValueRef clear = LLVMBuildMemSet(e->builder, e->frame, LLVMConstNull(e->s.i8),
 		emit_scalar(e, 64, pending), 4);
 	emit_clear_slots(e);
-	if (e->uniformity.class == BLOCK_CLASS_ROWS) {
+	if (e->uniformity.class == BLOCK_CLASS_ROWS || e->is_alone) {
 		emit_fill_phis(e, 0, true);
 		LLVMBuildBr(e->builder, e->blocks[0]);
 		return clear;
 	}
 	LLVMBasicBlockRef partial = emit_block(e, "partial");
 	LLVMValueRef alive = emit_field(e, e->warp, offsetof(struct rt_warp, alive), e->s.i32);
-	LLVMValueRef whole = ir_icmp(e, LLVMIntEQ, alive, emit_u32(e, UINT32_MAX));
+	LLVMValueRef whole = ir_icmp(e, LLVMIntEQ, alive, emit_all_lanes(e));
 	emit_fill_phis(e, 0, true);
 	LLVMBuildCondBr(e->builder, whole, e->blocks[0], partial);
 	emit_enter(e, partial);

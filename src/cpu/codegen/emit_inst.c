@@ -78,7 +78,7 @@ static void inst_mask_guarded(struct emit *e, const struct ptx_inst *inst, LLVMV
 	LLVMValueRef mask = e->mask;
 	LLVMValueRef lanes = e->mask_lanes;
 	e->mask_lanes = lanes ? ir_and(e, lanes, guard) : guard;
-	e->mask = ir_bitcast(e, e->mask_lanes, e->s.i32);
+	e->mask = emit_lane_bits(e, e->mask_lanes);
 	inst_call_emitter(e, inst);
 	e->mask = mask;
 	e->mask_lanes = lanes;

@@ -56,7 +56,8 @@ static bool passes_make_gathers(struct compile *c)
 {
 	/* emit_trace.c writes to the same place as notes do. */
 	if (c->order->width > 1 && c->gathers != GATHER_NONE) {
-		pass_gathers(c->ir, c->fn, c->gathers, !c->order->is_traced);
+		pass_gathers(c->ir, c->fn, c->gathers, c->order->width,
+			!c->order->is_traced);
 	}
 	return true;
 }
@@ -78,7 +79,7 @@ static bool passes_split_addresses(struct compile *c)
 static bool passes_answer_wraps(struct compile *c)
 {
 	if (c->order->width > 1) {
-		pass_no_wrap(c->fn);
+		pass_no_wrap(c->fn, c->order->width);
 	}
 	return true;
 }
@@ -135,7 +136,7 @@ static enum kernel_kind passes_kind(const struct jit_order *order)
 	if (order->is_tangled || order->is_quick || order->is_vector) {
 		return order->is_tangled ? TANGLED : order->is_quick ? QUICK : LONE;
 	}
-	bool is_team = order->width > 1 && order->class >= BLOCK_CLASS_TEAM;
+	bool is_team = order->width > 1 && block_class_team(order->class) > 0;
 	return !order->has_loop ? STRAIGHT : is_team ? TEAM_LOOPS : LOOPS;
 }
 

@@ -102,8 +102,9 @@ static bool settings_parse_passes(const char *text, uint64_t *out)
 
 static bool settings_parse_width(const char *text, uint64_t *out)
 {
-	*out = strcmp(text, "1") == 0 ? 1 : SETTINGS_MAX_WIDTH;
-	return *out == 1 || strcmp(text, "32") == 0;
+	*out = strcmp(text, "1") == 0 ? 1 : strcmp(text, "8") == 0 ? 8
+		: strcmp(text, "16") == 0 ? 16 : SETTINGS_MAX_WIDTH;
+	return *out < SETTINGS_MAX_WIDTH || strcmp(text, "32") == 0;
 }
 
 static bool settings_parse_tier(const char *text, uint64_t *out)
@@ -136,7 +137,7 @@ static const struct {
 		"a number from 1 to 1024"},
 	[SETTING_TIMEOUT] = {"KUDZU_CPU_TIMEOUT", settings_parse_seconds,
 		"seconds, such as 2 or 0.5"},
-	[SETTING_WIDTH] = {"KUDZU_CPU_WIDTH", settings_parse_width, "1 or 32"},
+	[SETTING_WIDTH] = {"KUDZU_CPU_WIDTH", settings_parse_width, "1, 8, 16 or 32"},
 	[SETTING_FEATURES] = {"KUDZU_CPU_FEATURES", features_parse,
 		"sse2, sse4, avx, avx2, avx512 or native"},
 	[SETTING_GUARD] = {"KUDZU_CPU_GUARD", settings_parse_guard, "end or 1, start, init, or 0"},

@@ -16,7 +16,12 @@ static bool block_class_is_power(uint32_t value)
 
 enum { LOGS = 6 }; /* x is a power of two from 1 to 32 */
 
-unsigned block_class_of(const uint32_t block[3])
+static unsigned block_class_of_tile(uint32_t x, uint32_t y)
+{
+	return BLOCK_CLASS_TILE + block_class_log2(x) + LOGS * block_class_log2(y);
+}
+
+static unsigned block_class_of_large(const uint32_t block[3])
 {
 	uint32_t x = block[0], y = block[1], z = block[2];
 	if (x % WARP_LANES == 0) {
@@ -30,11 +35,22 @@ unsigned block_class_of(const uint32_t block[3])
 	}
 	uint32_t rows = WARP_LANES / x;
 	if (y % rows == 0 || z == 1) {
-		return BLOCK_CLASS_TILE + block_class_log2(x) + LOGS * block_class_log2(rows);
+		return block_class_of_tile(x, rows);
 	}
-	return block_class_is_power(y) && y < rows
-		? BLOCK_CLASS_TILE + block_class_log2(x) + LOGS * block_class_log2(y)
-		: BLOCK_CLASS_ANY;
+	return block_class_is_power(y) && y < rows ? block_class_of_tile(x, y) : BLOCK_CLASS_ANY;
+}
+
+unsigned block_class_of(const uint32_t block[3])
+{
+	const uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
+	if (threads > WARP_LANES / 2) {
+		return block_class_of_large(block);
+	}
+	const unsigned small = BLOCK_CLASS_SMALL * (threads > WARP_LANES / 4 ? 1 : 2);
+	if (threads == WARP_LANES / 2 || threads == WARP_LANES / 4) {
+		return small + BLOCK_CLASS_EXACT + block_class_of_tile(block[0], block[1]);
+	}
+	return small + block_class_of_large(block);
 }
 
 void block_class_tile(unsigned class, uint32_t size[3])

@@ -35,13 +35,6 @@ static bool team_is_barrier(const struct ptx_inst *inst)
 	return inst->op == PTX_OP_BAR_SYNC || inst->op == PTX_OP_BARRIER_SYNC;
 }
 
-/* A barrier for all threads of the block, with a valid number. */
-static bool team_is_for_all(const struct ptx_inst *inst)
-{
-	return inst->operand_count == 1 && inst->operands[0].kind == PTX_INT
-		&& (uint64_t)inst->operands[0].value < 16;
-}
-
 static bool team_suits(const struct ptx_inst *inst)
 {
 	switch (inst->op) {
@@ -51,7 +44,7 @@ static bool team_suits(const struct ptx_inst *inst)
 		return inst->space != PTX_LOCAL && !ptx_is_strong(inst);
 	case PTX_OP_BAR_SYNC:
 	case PTX_OP_BARRIER_SYNC:
-		return team_is_for_all(inst);
+		return ptx_is_for_all(inst);
 	case PTX_OP_BRA:
 	case PTX_OP_RET:
 	case PTX_OP_EXIT:

@@ -347,11 +347,11 @@ static void uniformity_make_vectors(struct uniformity_info *info, bool all)
 }
 
 bool uniformity_analyze(struct uniformity_info *out, const struct ptx_func *func, unsigned class,
-	const bool *yield_points)
+	unsigned lanes, const bool *yield_points)
 {
 	struct uniformity_finder f = {.info = out, .func = func, .words = cfg_live_words(func),
 		.count = func->block_count};
-	*out = (struct uniformity_info){.func = func, .class = class};
+	*out = (struct uniformity_info){.func = func, .class = class, .lanes = lanes};
 	out->regs = mem_zalloc(func->reg_count + 1, sizeof(*out->regs));
 	out->pool = uniformity_pool_create();
 	bool ok = out->regs && out->pool;

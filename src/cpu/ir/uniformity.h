@@ -27,13 +27,14 @@ struct uniformity_pool;
 struct uniformity_info {
 	const struct ptx_func *func;
 	unsigned class;
+	unsigned lanes;         /* that run together: the others of a list of offsets are 0 */
 	struct uniformity *regs;
 	struct uniformity_pool *pool;
 };
 
 /* Of a function with basic blocks (cfg.c), whose yield points are known.  False: no memory. */
 bool uniformity_analyze(struct uniformity_info *out, const struct ptx_func *func, unsigned class,
-	const bool *yield_points);
+	unsigned lanes, const bool *yield_points);
 void uniformity_free(struct uniformity_info *info);
 
 /* The result of an instruction; a vector if each lane has to execute the instruction itself. */

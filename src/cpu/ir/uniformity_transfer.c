@@ -125,7 +125,7 @@ static int64_t transfer_offset_of(const struct uniformity *a, unsigned lane)
 /* A thread's index along an axis: lane / before % size, from the warp's first thread on. */
 static struct uniformity transfer_thread_index(const struct uniformity_info *s, unsigned axis)
 {
-	int64_t offsets[WARP_LANES];
+	int64_t offsets[WARP_LANES] = {0};
 	uint32_t size[3] = {WARP_LANES, 1, 1};
 	uint32_t before = 1;
 	if (s->class == BLOCK_CLASS_ANY) {
@@ -137,14 +137,17 @@ static struct uniformity transfer_thread_index(const struct uniformity_info *s, 
 	for (unsigned i = 0; i < axis; i++) {
 		before *= size[i];
 	}
-	for (unsigned i = 0; i < WARP_LANES; i++) {
+	for (unsigned i = 0; i < s->lanes; i++) {
 		offsets[i] = i / before % size[axis];
 	}
+	/* of which the lanes that run together have so many, */
+	uint32_t some = before < s->lanes ? s->lanes / before : 1;
+	some = some < size[axis] ? some : size[axis];
 	/* a tile along x is as long as the block */
-	bool starts_at_0 = s->class >= BLOCK_CLASS_TILE
+	bool starts_at_0 = s->class >= BLOCK_CLASS_TILE && some == size[axis]
 		&& (axis == 0 || before * size[axis] < WARP_LANES);
 	return transfer_with_offsets(s, starts_at_0 ? transfer_constant(0)
-		: transfer_aligned((unsigned)__builtin_ctz(size[axis])), offsets, 32);
+		: transfer_aligned((unsigned)__builtin_ctz(some)), offsets, 32);
 }
 
 /* The length of a block where the class says it. */
@@ -160,7 +163,7 @@ static struct uniformity transfer_block_length(const struct uniformity_info *s, 
 
 static struct uniformity transfer_sreg(const struct uniformity_info *s, enum ptx_sreg sreg)
 {
-	int64_t offsets[WARP_LANES];
+	int64_t offsets[WARP_LANES] = {0};
 	switch (sreg) {
 	case PTX_SREG_TID_X:
 	case PTX_SREG_TID_Y:
@@ -170,10 +173,11 @@ static struct uniformity transfer_sreg(const struct uniformity_info *s, enum ptx
 	case PTX_SREG_NTID_Y:
 		return transfer_block_length(s, sreg - PTX_SREG_NTID_X);
 	case PTX_SREG_LANEID:
-		for (unsigned i = 0; i < WARP_LANES; i++) {
+		for (unsigned i = 0; i < s->lanes; i++) {
 			offsets[i] = i;
 		}
-		return transfer_with_offsets(s, transfer_constant(0), offsets, 32);
+		return transfer_with_offsets(s, s->lanes == WARP_LANES ? transfer_constant(0)
+			: transfer_aligned((unsigned)__builtin_ctz(s->lanes)), offsets, 32);
 	case PTX_SREG_LANEMASK_EQ:
 	case PTX_SREG_LANEMASK_LE:
 	case PTX_SREG_LANEMASK_LT:

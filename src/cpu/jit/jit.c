@@ -29,6 +29,7 @@
 #include "cpu/jit/jit_open.h"
 #include "cpu/jit/kernel_cache.h"
 #include "cpu/ir/cfg.h"
+#include "cpu/ir/lanes.h"
 #include "cpu/ir/ssa.h"
 #include "cpu/config/passes.h"
 #include "cpu/config/settings.h"
@@ -76,7 +77,7 @@ struct jit {
 	const struct jit_llvm_calls *calls; /* NULL until there is something to compile, as llvm */
 	struct jit_llvm *llvm;
 	struct loaded *loaded;
-	uint32_t width;             /* of kernels that are not huge */
+	uint32_t width;             /* that the user chooses, or 0 */
 	bool is_traced;             /* kernels tell of their accesses, */
 	bool is_checked;            /* and ask whether these are allowed, */
 	bool is_watched;            /* and whether what they read was written */
@@ -184,7 +185,7 @@ bool jit_create(struct jit **out, struct ptx_module *module, struct ptx_diag *di
 	(*out)->module = module;
 	module->is_scheduled = settings_get(SETTING_SCHEDULE, 0) != 0;
 	(*out)->width = module->is_scheduled ? 1
-		: (uint32_t)settings_get(SETTING_WIDTH, RT_MAX_WIDTH);
+		: (uint32_t)settings_get(SETTING_WIDTH, 0);
 	(*out)->is_checked = settings_get(SETTING_DEVICES, 1) > 1;
 	(*out)->is_watched = settings_get(SETTING_GUARD, GUARD_NONE) == GUARD_INIT;
 	(*out)->is_traced = settings_traced();
@@ -247,8 +248,7 @@ static bool jit_is_for_one_thread(const struct ptx_func *func)
 static uint32_t jit_width_for(const struct jit *jit, const struct ptx_func *func)
 {
 	return cfg_is_huge(func) || jit_is_for_one_thread(func) || jit_has_many_calls(func)
-		? 1
-		: jit->width;
+		|| jit->width == 1 ? 1 : lanes_for(func, jit->class, jit->width);
 }
 
 /* A prefix of ours: a kernel called `memcpy` must not become everybody's memcpy. */

@@ -110,7 +110,7 @@ bool kernel_cache_find(struct kernel_cache_entry *out, const struct str *key)
 	}
 	size_t skip = 0;
 	const char *text = out->memory + sizeof(value);
-	if ((value.width != 1 && value.width != RT_MAX_WIDTH)
+	if (value.width == 0 || value.width > RT_MAX_WIDTH
 	    || !kernel_cache_maker_is_here(&value, text, size - sizeof(value), &skip)) {
 		mem_free(out->memory);
 		return false;

@@ -415,6 +415,14 @@ static inline bool ptx_uses_carry(const struct ptx_inst *inst)
 	return ptx_writes_carry(inst) || ptx_reads_carry(inst);
 }
 
+/* A barrier for all threads of the block, with a valid number. */
+static inline bool ptx_is_for_all(const struct ptx_inst *inst)
+{
+	return (inst->op == PTX_OP_BAR_SYNC || inst->op == PTX_OP_BARRIER_SYNC)
+		&& inst->operand_count == 1 && inst->operands[0].kind == PTX_INT
+		&& (uint64_t)inst->operands[0].value < 16;
+}
+
 /* Whether ld or st has an order, or is volatile: others may write there, or read, at any time. */
 static inline bool ptx_is_strong(const struct ptx_inst *inst)
 {

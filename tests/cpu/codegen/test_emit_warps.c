@@ -13,15 +13,16 @@
 #include <stdio.h>
 #include <string.h>
 
-static const uint32_t widths[] = {1, 32};
+static const uint32_t widths[] = {1, 32, 16, 8};
+enum { WIDTHS = countof(widths) };
 static const uint32_t blocks[] = {1, 31, 32, 33, 64, 100, 1023, 1024};
 
 /* Some of warp 1 and all of warp 2 go another way; a register that nothing has written is zero. */
 START_TEST(every_warp_runs_once)
 {
-	uint32_t threads = blocks[_i / 2], wrong = 0;
+	uint32_t threads = blocks[_i / WIDTHS], wrong = 0;
 	memset(&grid.memory, 0, sizeof(grid.memory));
-	grid_ok(widths[_i % 2], threads, "",
+	grid_ok(widths[_i % WIDTHS], threads, "",
 		"setp.ge.u32 %p1, %r0, 40; setp.lt.and.u32 %p1, %r0, 96, %p1;\n"
 		"mov.u32 %r3, 0; mov.u32 %r4, 3; @%p1 bra other; mul.lo.u32 %r4, %r0, 5; "
 		"add.u32 %r3, %r3, 1;\n"
@@ -58,16 +59,16 @@ START_TEST(a_failure_names_the_thread_of_any_warp)
 	if (driver_lacks("it does not say which thread failed")) {
 		return;
 	}
-	const struct failing *f = &failing[(unsigned)_i / countof(culprits) / 2];
-	uint32_t culprit = culprits[(unsigned)_i / 2 % countof(culprits)];
+	const struct failing *f = &failing[(unsigned)_i / countof(culprits) / WIDTHS];
+	uint32_t culprit = culprits[(unsigned)_i / WIDTHS % countof(culprits)];
 	char body[256], where[64];
 	snprintf(body, sizeof(body), "setp.eq.u32 %%p1, %%r0, %u;\n%s", culprit, f->text);
 	snprintf(where, sizeof(where), "block (0,0,0), thread (%u,0,0)", culprit);
-	ck_assert_int_eq(grid_run(widths[_i % 2], 100, "", body), f->code);
+	ck_assert_int_eq(grid_run(widths[_i % WIDTHS], 100, "", body), f->code);
 	ck_assert_msg(strncmp(grid.failure.what, f->what, strlen(f->what)) == 0, "%s",
 		grid.failure.what);
 	ck_assert_str_eq(grid.failure.where, where);
-	grid_ok(widths[_i % 2], 100, "", "st.u32 [%rd9], 7;");
+	grid_ok(widths[_i % WIDTHS], 100, "", "st.u32 [%rd9], 7;");
 	ck_assert_uint_eq(grid.memory[0][0] + grid.memory[31][0] + grid.memory[99][0], 21);
 }
 END_TEST
@@ -78,11 +79,11 @@ static const uint32_t grids[][3] = {{5, 7, 3}, {105, 1, 1}, {1, 105, 1}, {35, 1,
 /* Each thread counts itself in the words of its block. */
 START_TEST(every_block_of_a_grid_runs_once)
 {
-	const uint32_t *size = grids[_i / 4];
-	uint32_t threads = _i / 2 % 2 == 0 ? 64 : 40, wrong = 0;
+	const uint32_t *size = grids[_i / WIDTHS / 2];
+	uint32_t threads = _i / WIDTHS % 2 == 0 ? 64 : 40, wrong = 0;
 	memset(&grid.memory, 0, sizeof(grid.memory));
 	memcpy(grid.size, size, sizeof(grid.size));
-	grid_ok(widths[_i % 2], threads, "",
+	grid_ok(widths[_i % WIDTHS], threads, "",
 		"mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ctaid.y; mov.u32 %r3, %ctaid.z;\n"
 		"mov.u32 %r4, %nctaid.x; mov.u32 %r5, %nctaid.y; mad.lo.u32 %r6, %r3, %r5, %r2;\n"
 		"mad.lo.u32 %r6, %r6, %r4, %r1; mad.wide.u32 %rd1, %r6, 256, %rd0;\n"
@@ -103,15 +104,15 @@ START_TEST(a_failure_names_the_block_of_any_grid)
 	if (driver_lacks("it does not say which thread failed")) {
 		return;
 	}
-	const struct failing *f = &failing[(unsigned)_i / countof(culprits) / 2];
-	uint32_t culprit = culprits[(unsigned)_i / 2 % countof(culprits)] % 64;
+	const struct failing *f = &failing[(unsigned)_i / countof(culprits) / WIDTHS];
+	uint32_t culprit = culprits[(unsigned)_i / WIDTHS % countof(culprits)] % 64;
 	char body[512], where[64];
 	memcpy(grid.size, grids[0], sizeof(grid.size));
 	snprintf(body, sizeof(body), "mov.u32 %%r1, %%ctaid.x; mov.u32 %%r2, %%ctaid.y;\n"
 		"setp.eq.u32 %%p1, %%r0, %u; setp.eq.and.u32 %%p1, %%r1, 3, %%p1;\n"
 		"setp.eq.and.u32 %%p1, %%r2, 4, %%p1; %s", culprit, f->text);
 	snprintf(where, sizeof(where), "block (3,4,0), thread (%u,0,0)", culprit);
-	ck_assert_int_eq(grid_run(widths[_i % 2], 64, "", body), f->code);
+	ck_assert_int_eq(grid_run(widths[_i % WIDTHS], 64, "", body), f->code);
 	ck_assert_msg(strncmp(grid.failure.what, f->what, strlen(f->what)) == 0, "%s",
 		grid.failure.what);
 	ck_assert_str_eq(grid.failure.where, where);
@@ -123,12 +124,13 @@ SUITE(emit_warps)
 	Suite *s = suite_create("emit_warps");
 	TCase *tc = tcase_create("warps that never wait");
 	tcase_add_checked_fixture(tc, grid_setup, grid_teardown);
-	tcase_add_loop_test(tc, every_warp_runs_once, 0, (int)(countof(blocks) * 2));
+	tcase_add_loop_test(tc, every_warp_runs_once, 0, (int)(countof(blocks) * WIDTHS));
 	tcase_add_loop_test(tc, a_failure_names_the_thread_of_any_warp, 0,
-		(int)(countof(failing) * countof(culprits) * 2));
-	tcase_add_loop_test(tc, every_block_of_a_grid_runs_once, 0, (int)(countof(grids) * 4));
+		(int)(countof(failing) * countof(culprits) * WIDTHS));
+	tcase_add_loop_test(tc, every_block_of_a_grid_runs_once, 0,
+		(int)(countof(grids) * 2 * WIDTHS));
 	tcase_add_loop_test(tc, a_failure_names_the_block_of_any_grid, 0,
-		(int)(countof(failing) * countof(culprits) * 2));
+		(int)(countof(failing) * countof(culprits) * WIDTHS));
 	suite_add_tcase(s, tc);
 	return s;
 }

@@ -51,7 +51,8 @@ static const struct {
 #define SCHEDULE(text, value) {"KUDZU_CPU_SCHEDULE", SETTING_SCHEDULE, text, value}
 	SCHEDULE("1", 1), SCHEDULE("999999999", 999999999), SCHEDULE("0", 0), SCHEDULE("1e9", 0),
 	SCHEDULE("1.5", 0), SCHEDULE("seed", 0),
-	WIDTH("1", 1), WIDTH("32", 32), WIDTH("7", 0), WIDTH("032", 0), WIDTH("1 ", 0),
+	WIDTH("1", 1), WIDTH("8", 8), WIDTH("16", 16), WIDTH("32", 32), WIDTH("7", 0),
+	WIDTH("032", 0), WIDTH("1 ", 0),
 };
 
 START_TEST(settings_are_read_or_refused)
@@ -81,7 +82,7 @@ START_TEST(a_setting_that_makes_no_sense_stops_cuInit)
 	int count;
 	setenv("KUDZU_CPU_WIDTH", "7", 1);
 	FAILS(INVALID_VALUE, cuInit(0));
-	check_log("KUDZU_CPU_WIDTH is '7': expected 1 or 32");
+	check_log("KUDZU_CPU_WIDTH is '7': expected 1, 8, 16 or 32");
 	FAILS(NOT_INITIALIZED, cuDeviceGetCount(&count));
 	setenv("KUDZU_CPU_WIDTH", "32", 1);
 	OK(cuInit(0));

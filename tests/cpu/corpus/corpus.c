@@ -29,6 +29,7 @@ static const struct way {
 	{"1", "2"},
 	{"32", "2"},
 	{"32", "1"},
+	{"16", "2"},
 };
 
 static struct corpus {

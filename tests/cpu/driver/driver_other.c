@@ -191,6 +191,13 @@ CUresult grid_run(uint32_t width, uint32_t threads, const char *declarations, co
 	return result;
 }
 
+CUresult grid_run_chosen(uint32_t *width, uint32_t threads, const char *declarations,
+	const char *body)
+{
+	*width = 0;
+	return grid_run(0, threads, declarations, body);
+}
+
 /* machine.h */
 
 void machine_open(const char *text)

@@ -33,7 +33,7 @@ static void teardown(void)
 	parse_free(&module);
 }
 
-static void find_in(const char *body, unsigned class)
+static void find_in(const char *body, unsigned class, unsigned lanes)
 {
 	static bool yield_points[100];
 	struct ptx_diag diag;
@@ -50,12 +50,12 @@ static void find_in(const char *body, unsigned class)
 	ck_assert_uint_le(module.funcs[0]->block_count, countof(yield_points));
 	memset(yield_points, 0, sizeof(yield_points));
 	ck_assert(yield_find_points(module.funcs[0], yield_points));
-	ck_assert(uniformity_analyze(&info, module.funcs[0], class, yield_points));
+	ck_assert(uniformity_analyze(&info, module.funcs[0], class, lanes, yield_points));
 }
 
 static void find(const char *body, const uint32_t block[3])
 {
-	find_in(body, block_class_of(block));
+	find_in(body, block_class_base(block_class_of(block)), WARP_LANES);
 }
 
 static void draw_reg(struct str *out, const char *name)
@@ -196,7 +196,7 @@ START_TEST(rows_of_one_warp_begin_at_0)
 	const uint32_t blocks[][3] = {{32, 8, 1}, {32, 2, 4}, {64, 4, 1}, {32, 16, 1}, {32, 1, 1}};
 	for (size_t i = 0; i < countof(blocks); i++) {
 		unsigned class = team_class_of(blocks[i]);
-		find_in("mov.u32 %r1, %ntid.x;", class % BLOCK_CLASS_TEAM);
+		find_in("mov.u32 %r1, %ntid.x;", block_class_base(class), WARP_LANES);
 		const struct uniformity *index = &info.regs[0], *length = &info.regs[1];
 		for (unsigned reg = 0; reg < module.funcs[0]->reg_count; reg++) {
 			const char *name = module.funcs[0]->regs[reg].name;
@@ -213,34 +213,42 @@ START_TEST(rows_of_one_warp_begin_at_0)
 }
 END_TEST
 
+/* The index of a thread along an axis is a base, that of the first lane, and an offset. */
+static const char *find_wrong(int64_t first, int64_t index, unsigned axis, unsigned lane)
+{
+	const struct ptx_operand sreg = {.kind = PTX_SREG,
+		.sreg = (enum ptx_sreg)(PTX_SREG_TID_X + axis)};
+	struct uniformity s = uniformity_of_operand(&info, &sreg);
+	int64_t have = s.offsets ? s.offsets[lane] : 0;
+	return s.is_vector ? NULL : have != index - first ? "offset"
+		: s.has_value && (int64_t)s.value != first ? "base"
+		: (uint64_t)first % (UINT64_C(1) << s.align) != 0 ? "alignment" : NULL;
+}
+
 /* Every class of blocks, against the indices of threads in the order of the block. */
 START_TEST(offsets_are_those_of_the_threads)
 {
 	static const uint32_t sizes[] = {1, 2, 3, 4, 8, 12, 16, 32, 64};
-	uint32_t block[] = {sizes[_i / 9], sizes[_i % 9], 0};
+	uint32_t block[] = {sizes[_i / 9 % 9], sizes[_i % 9], 0}, lanes = 8u << _i / 81;
 	const char *wrong = NULL;
 	for (block[2] = 1; block[2] <= 4; block[2]++) {
-		find("mov.u32 %r1, %tid.y; mov.u32 %r2, %tid.z;", block);
+		find_in("mov.u32 %r1, %tid.y; mov.u32 %r2, %tid.z;",
+			block_class_base(block_class_of(block)), lanes);
 		uint32_t threads = block[0] * block[1] * block[2], row = block[0],
 			plane = row * block[1];
 		for (uint32_t t = 0; t < threads; t++) {
-			uint32_t first = t / 32 * 32;
-			const int64_t want[] = {t % row - (int64_t)(first % row),
-				t / row % block[1] - (int64_t)(first / row % block[1]),
-				t / plane - (int64_t)(first / plane)};
-			for (unsigned axis = 0; axis < 3; axis++) {
-				const struct ptx_operand sreg = {.kind = PTX_SREG,
-					.sreg = (enum ptx_sreg)(PTX_SREG_TID_X + axis)};
-				struct uniformity s = uniformity_of_operand(&info, &sreg);
-				int64_t have = s.offsets ? s.offsets[t % 32] : 0;
-				wrong = !s.is_vector && have != want[axis] ? "offset" : wrong;
+			const uint32_t f = t / lanes * lanes;
+			const int64_t first[] = {f % row, f / row % block[1], f / plane};
+			const int64_t index[] = {t % row, t / row % block[1], t / plane};
+			for (unsigned axis = 0; axis < 3 && !wrong; axis++) {
+				wrong = find_wrong(first[axis], index[axis], axis, t % lanes);
 			}
 		}
 		teardown();
 	}
 	memset(&info, 0, sizeof(info));
 	memset(&module, 0, sizeof(module));
-	ck_assert_msg(wrong == NULL, "(%u,%u,...)", block[0], block[1]);
+	ck_assert_msg(wrong == NULL, "(%u,%u,...), %u lanes: %s", block[0], block[1], lanes, wrong);
 }
 END_TEST
 
@@ -251,6 +259,6 @@ SUITE(uniformity)
 	tcase_add_checked_fixture(tcase, NULL, teardown);
 	tcase_add_loop_test(tcase, registers_are_alike_in_these_lanes, 0, countof(cases));
 	tcase_add_test(tcase, rows_of_one_warp_begin_at_0);
-	tcase_add_loop_test(tcase, offsets_are_those_of_the_threads, 0, 81);
+	tcase_add_loop_test(tcase, offsets_are_those_of_the_threads, 0, 3 * 81);
 	return suite;
 }

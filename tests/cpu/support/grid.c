@@ -12,6 +12,7 @@
 #include "cpu/ir/team.h"
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,7 +57,8 @@ static unsigned class_of(const struct ptx_func *func, const uint32_t block[3])
 	return team_is_possible(func) ? team_class_of(block) : block_class_of(block);
 }
 
-static CUresult compile_and_run(uint32_t width, uint32_t threads, const char *text)
+/* *width 0: the width is chosen; out: what it is. */
+static CUresult compile_and_run(uint32_t *width, uint32_t threads, const char *text)
 {
 	struct ptx_module module = {.version = 0};
 	struct ptx_diag diag = {.line = 0};
@@ -64,21 +66,25 @@ static CUresult compile_and_run(uint32_t width, uint32_t threads, const char *te
 	struct jit_kernel kernel;
 	uint32_t row = grid.row ? grid.row : threads;
 	const uint32_t block[] = {row, threads / row, 1};
-	setenv("KUDZU_CPU_WIDTH", width == 1 ? "1" : "32", 1);
+	char number[16];
+	snprintf(number, sizeof(number), "%u", *width);
+	setenv("KUDZU_CPU_WIDTH", *width > 0 ? number : "", 1);
 	bool ok = parse_module(&module, text, strlen(text), &diag)
 		&& check_module(&module, &diag) && jit_create(&jit, &module, &diag)
 		&& ssa_prepare(&module, module.funcs[0], &diag)
 		&& jit_compile(&kernel, jit, module.funcs[0], class_of(module.funcs[0], block),
 			JIT_TIER_BEST, &diag);
 	ck_assert_msg(ok, "%d:%d: %s", diag.line, diag.column, diag.message);
-	ck_assert_uint_eq(kernel.width, width);
+	ck_assert(*width == 0 || kernel.width == *width);
+	*width = kernel.width;
 	CUresult result = launch(&kernel, module.funcs[0], block);
 	jit_release(jit);
 	parse_free(&module);
 	return result;
 }
 
-CUresult grid_run(uint32_t width, uint32_t threads, const char *declarations, const char *body)
+static CUresult run_body(uint32_t *width, uint32_t threads, const char *declarations,
+	const char *body)
 {
 	struct str text = STR_INIT;
 	str_add(&text, ".version 8.6\n.target sm_100a\n.address_size 64\n");
@@ -87,4 +93,16 @@ CUresult grid_run(uint32_t width, uint32_t threads, const char *declarations, co
 	CUresult result = compile_and_run(width, threads, text.data);
 	str_free(&text);
 	return result;
+}
+
+CUresult grid_run(uint32_t width, uint32_t threads, const char *declarations, const char *body)
+{
+	return run_body(&width, threads, declarations, body);
+}
+
+CUresult grid_run_chosen(uint32_t *width, uint32_t threads, const char *declarations,
+	const char *body)
+{
+	*width = 0;
+	return run_body(width, threads, declarations, body);
 }

@@ -58,9 +58,12 @@ static inline void grid_unmap_page(uint64_t end)
 /* Call in a checked fixture. */
 void grid_setup(void);
 void grid_teardown(void);
-/* Run `threads` threads of the body at a width of 1 or 32; what the launch returns. */
+/* Run `threads` threads of the body at a width of 1, 8, 16 or 32; what the launch returns. */
 CUresult grid_run(uint32_t width, uint32_t threads, const char *declarations, const char *body);
-/* The same, which must succeed. */
+/* The same; *width becomes the width that the compiler chooses. */
+CUresult grid_run_chosen(uint32_t *width, uint32_t threads, const char *declarations,
+	const char *body);
+/* The same as grid_run, which must succeed. */
 static inline void grid_ok(uint32_t width, uint32_t threads, const char *declarations,
 	const char *body)
 {

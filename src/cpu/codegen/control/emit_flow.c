@@ -225,7 +225,7 @@ bool emit_branch_alike(struct emit *e, LLVMValueRef guard, size_t yes, size_t no
 	LLVMBasicBlockRef same = emit_block(e, "same");
 	LLVMBasicBlockRef mixed = emit_block(e, "mixed");
 	LLVMValueRef bits = emit_lane_bits(e, guard);
-	LLVMValueRef all = ir_icmp(e, LLVMIntEQ, bits, emit_u32(e, UINT32_MAX));
+	LLVMValueRef all = ir_icmp(e, LLVMIntEQ, bits, emit_all_lanes(e));
 	LLVMValueRef none = ir_icmp(e, LLVMIntEQ, bits, emit_u32(e, 0));
 	LLVMBuildCondBr(e->builder, ir_or(e, all, none), same, mixed);
 	emit_enter(e, same);
@@ -291,7 +291,7 @@ static void flow_choose_converged(struct emit *e, LLVMValueRef index, const size
 	LLVMBasicBlockRef mixed = emit_block(e, "mixed");
 	LLVMValueRef first = LLVMBuildExtractElement(e->builder, index, emit_u32(e, 0), "");
 	LLVMValueRef equal = ir_icmp(e, LLVMIntEQ, index, emit_splat(e, first));
-	LLVMValueRef all = ir_icmp(e, LLVMIntEQ, emit_lane_bits(e, equal), emit_u32(e, UINT32_MAX));
+	LLVMValueRef all = ir_icmp(e, LLVMIntEQ, emit_lane_bits(e, equal), emit_all_lanes(e));
 	LLVMBuildCondBr(e->builder, all, same, mixed);
 	emit_enter(e, same);
 	flow_switch_one(e, first, blocks, count);

@@ -166,7 +166,7 @@ static void serial_spread_reg(struct emit *e, unsigned reg)
 	enum ptx_type type = e->func->regs[reg].type;
 	struct emit_mode mode = emit_set_mode(e, (struct emit_mode){NULL, emit_is_same(e, reg)});
 	LLVMValueRef value = emit_use_reg(e, emit_reg_at_end(e, reg), type);
-	value = type == PTX_PRED && emit_is_vector(e) ? ir_bitcast(e, value, e->s.i32) : value;
+	value = type == PTX_PRED && emit_is_vector(e) ? emit_lane_bits(e, value) : value;
 	emit_set_mode(e, mode);
 	if (!*room) {
 		*room = emit_room(e, LLVMTypeOf(value), "spread");

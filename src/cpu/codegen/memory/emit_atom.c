@@ -363,15 +363,15 @@ static LLVMValueRef atom_found(struct emit *e, const struct access *access, LLVM
 	LLVMValueRef values, LLVMValueRef nothing)
 {
 	LLVMValueRef order[RT_MAX_WIDTH];
-	for (unsigned step = 0; step < RT_MAX_WIDTH; step = step ? 2 * step : 1) {
+	for (unsigned step = 0; step < e->width; step = step ? 2 * step : 1) {
 		/* lane i takes in what lane i - step has; first of all everything moves on by
 		 * one */
 		unsigned by = step ? step : 1;
-		for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
-			order[i] = emit_scalar(e, 32, i >= by ? i - by : RT_MAX_WIDTH);
+		for (unsigned i = 0; i < e->width; i++) {
+			order[i] = emit_scalar(e, 32, i >= by ? i - by : e->width);
 		}
 		LLVMValueRef moved = LLVMBuildShuffleVector(e->builder, values, nothing,
-			LLVMConstVector(order, RT_MAX_WIDTH), "");
+			LLVMConstVector(order, e->width), "");
 		values = step ? atom_apply(e, access, moved, values) : moved;
 	}
 	return atom_apply(e, access, emit_splat(e, old), values);
@@ -418,10 +418,10 @@ static LLVMValueRef atom_update_lanes(struct emit *e, const struct together *t)
 	struct access access = {.type = t->inst->types[0],
 		.as = LLVMIntTypeInContext(e->context, bits)};
 	LLVMValueRef places[RT_MAX_WIDTH];
-	LLVMValueRef found = LLVMGetUndef(LLVMVectorType(access.as, RT_MAX_WIDTH));
+	LLVMValueRef found = LLVMGetUndef(LLVMVectorType(access.as, e->width));
 	atom_note(&access, t->inst);
 	emit_lane_places(e, places, t->at);
-	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+	for (unsigned i = 0; i < e->width; i++) {
 		LLVMValueRef lane = emit_u32(e, i);
 		access.place = ir_bitcast(e, places[i], LLVMPointerType(access.as, 0));
 		LLVMValueRef old = atom_update_plain(e, &access,
@@ -430,7 +430,7 @@ static LLVMValueRef atom_update_lanes(struct emit *e, const struct together *t)
 			found = LLVMBuildInsertElement(e->builder, found, old, lane, "");
 		}
 	}
-	e->lane_accesses += RT_MAX_WIDTH / 4;
+	e->lane_accesses += e->width / 4;
 	return t->has_result ? found : NULL;
 }
 
@@ -447,7 +447,7 @@ static LLVMValueRef atom_is_one_place(struct emit *e, const struct together *t)
 {
 	LLVMValueRef at = LLVMBuildExtractElement(e->builder, t->at, t->first, "");
 	LLVMValueRef apart = ir_icmp(e, LLVMIntNE, t->at, emit_splat(e, at));
-	apart = ir_and(e, ir_bitcast(e, apart, e->s.i32), emit_active(e));
+	apart = ir_and(e, emit_lane_bits(e, apart), emit_active(e));
 	LLVMValueRef none = emit_scalar(e, 32, 0);
 	LLVMValueRef one = ir_icmp(e, LLVMIntEQ, apart, none);
 	return e->mask ? ir_and(e, one, ir_icmp(e, LLVMIntNE, e->mask, none)) : one;

@@ -269,8 +269,8 @@ static bool nontemporal_writes_global(const struct ptx_func *func)
 
 bool emit_nontemporal_init(struct emit *e)
 {
-	if (!emit_does(e, PASS_NONTEMPORAL) || e->width == 1 || e->func->inst_count > MOST_INSTS
-	    || !nontemporal_writes_global(e->func)) {
+	if (!emit_does(e, PASS_NONTEMPORAL) || e->width != RT_MAX_WIDTH
+	    || e->func->inst_count > MOST_INSTS || !nontemporal_writes_global(e->func)) {
 		return true;
 	}
 	struct emit_nontemporal *b = mem_zalloc(1, sizeof(*b));

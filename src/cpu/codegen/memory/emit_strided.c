@@ -56,10 +56,10 @@ static unsigned strided_step_of(const struct strided_access *s)
 /* --- Runs --- */
 
 /* Sort the different offsets; returns how many there are. */
-static unsigned strided_sort_offsets(int64_t *out, const int64_t *offsets)
+static unsigned strided_sort_offsets(int64_t *out, const int64_t *offsets, unsigned lanes)
 {
 	unsigned count = 0;
-	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+	for (unsigned i = 0; i < lanes; i++) {
 		unsigned at = count;
 		while (at > 0 && out[at - 1] >= offsets[i]) {
 			at--;
@@ -82,7 +82,7 @@ static void strided_place_lane(struct strided_access *s, unsigned lane, int64_t 
 		if (offset >= run->start && place < run->length) {
 			s->run_of[lane] = (uint8_t)r;
 			s->place_of[lane] = (uint8_t)place;
-			run->first = place == 0 && run->first == RT_MAX_WIDTH ? lane : run->first;
+			run->first = place == 0 && run->first == s->e->width ? lane : run->first;
 		}
 	}
 }
@@ -90,7 +90,7 @@ static void strided_place_lane(struct strided_access *s, unsigned lane, int64_t 
 static bool strided_find_runs(struct strided_access *s, const int64_t *offsets)
 {
 	int64_t sorted[RT_MAX_WIDTH + 1];
-	unsigned count = strided_sort_offsets(sorted, offsets);
+	unsigned count = strided_sort_offsets(sorted, offsets, s->e->width);
 	for (unsigned i = 0; i < count; i++) {
 		if (i > 0 && sorted[i] - sorted[i - 1] == strided_step_of(s)) {
 			s->runs[s->run_count - 1].length++;
@@ -101,12 +101,12 @@ static bool strided_find_runs(struct strided_access *s, const int64_t *offsets)
 		    || (i > 0 && sorted[i] - sorted[i - 1] < strided_step_of(s))) {
 			return false;
 		}
-		s->runs[s->run_count++] = (struct strided_run){sorted[i], 1, RT_MAX_WIDTH};
+		s->runs[s->run_count++] = (struct strided_run){sorted[i], 1, s->e->width};
 	}
 	assert(s->run_count > 0);
-	const unsigned row = RT_MAX_WIDTH / s->run_count;
-	s->has_rows = count == RT_MAX_WIDTH && row * s->run_count == RT_MAX_WIDTH;
-	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+	const unsigned row = s->e->width / s->run_count;
+	s->has_rows = count == s->e->width && row * s->run_count == s->e->width;
+	for (unsigned i = 0; i < s->e->width; i++) {
 		strided_place_lane(s, i, offsets[i]);
 		s->has_rows &= s->place_of[i] == i % row && s->run_of[i] == s->run_of[i - i % row];
 	}
@@ -136,20 +136,20 @@ static LLVMValueRef strided_take_part(const struct strided_access *s, LLVMValueR
 	unsigned run, unsigned part)
 {
 	unsigned order[RT_MAX_WIDTH];
-	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+	for (unsigned i = 0; i < s->e->width; i++) {
 		order[i] = s->run_of[i] == run ? s->place_of[i] * s->count + part : part;
 	}
 	return emit_shuffle(s->e, elements, LLVMGetUndef(LLVMTypeOf(elements)), order,
-		RT_MAX_WIDTH);
+		s->e->width);
 }
 
 static LLVMValueRef strided_run_lanes(const struct strided_access *s, unsigned run)
 {
 	LLVMValueRef all[RT_MAX_WIDTH];
-	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+	for (unsigned i = 0; i < s->e->width; i++) {
 		all[i] = LLVMConstInt(s->e->s.i1, s->run_of[i] == run, false);
 	}
-	return LLVMConstVector(all, RT_MAX_WIDTH);
+	return LLVMConstVector(all, s->e->width);
 }
 
 /* --- Loads --- */
@@ -174,7 +174,7 @@ static void strided_load_runs(const struct strided_access *s, LLVMValueRef *valu
 static void strided_begin_lanes(const struct strided_access *s, LLVMValueRef *places)
 {
 	struct emit *e = s->e;
-	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+	for (unsigned i = 0; i < s->e->width; i++) {
 		places[i] = emit_at(e, s->base, emit_scalar(e, 64, (uint64_t)s->offsets[i]),
 			e->s.i8);
 	}
@@ -231,7 +231,7 @@ static LLVMValueRef strided_load_row(const struct strided_access *s, unsigned fi
 static LLVMValueRef strided_load_masked(const struct strided_access *s)
 {
 	LLVMValueRef rows[MOST_RUNS];
-	unsigned count = s->run_count, length = RT_MAX_WIDTH / count;
+	unsigned count = s->run_count, length = s->e->width / count;
 	for (unsigned i = 0; i < count; i++) {
 		rows[i] = strided_load_row(s, i * length, length);
 	}
@@ -252,7 +252,7 @@ static void strided_store_runs(const struct strided_access *s, LLVMValueRef valu
 	for (unsigned r = 0; r < s->run_count; r++) {
 		const struct strided_run *run = &s->runs[r];
 		unsigned order[RT_MAX_WIDTH];
-		for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+		for (unsigned i = 0; i < s->e->width; i++) {
 			if (s->run_of[i] == r) {
 				order[s->place_of[i]] = i;
 			}
@@ -273,8 +273,8 @@ static void strided_store_lanes(const struct strided_access *s, const LLVMValueR
 static void strided_store_masked(const struct strided_access *s, LLVMValueRef value)
 {
 	struct emit *e = s->e;
-	unsigned length = RT_MAX_WIDTH / s->run_count;
-	for (unsigned first = 0; first < RT_MAX_WIDTH; first += length) {
+	unsigned length = s->e->width / s->run_count;
+	for (unsigned first = 0; first < s->e->width; first += length) {
 		LLVMValueRef place = strided_run_place(s, &s->runs[s->run_of[first]]);
 		LLVMValueRef row = emit_some_lanes(e, value, first, length);
 		LLVMTypeRef types[] = {LLVMTypeOf(row), LLVMTypeOf(place)};
@@ -288,10 +288,10 @@ static void strided_store_masked(const struct strided_access *s, LLVMValueRef va
 
 /* The guards around shared memory stop whatever a 32-bit address and a displacement reach; what
  * offsets add must not lead past them. */
-static bool strided_is_near(const int64_t *offsets)
+static bool strided_is_near(const int64_t *offsets, unsigned lanes)
 {
 	bool near = true;
-	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+	for (unsigned i = 0; i < lanes; i++) {
 		near &= offsets[i] >= 0 && offsets[i] <= MOST_REACH;
 	}
 	return near;
@@ -301,7 +301,7 @@ static int64_t strided_stride_of(const struct strided_access *s)
 {
 	int64_t stride = s->offsets[1] - s->offsets[0];
 	bool same = stride >= strided_step_of(s) && stride <= MOST_REACH;
-	for (unsigned i = 2; i < RT_MAX_WIDTH; i++) {
+	for (unsigned i = 2; i < s->e->width; i++) {
 		same &= s->offsets[i] - s->offsets[i - 1] == stride;
 	}
 	return same ? stride : 0;
@@ -314,7 +314,7 @@ static bool strided_find(struct strided_access *s, struct emit *e, const struct 
 	enum ptx_space space = operand->var ? operand->var->space : inst->space;
 	struct uniformity at = uniformity_of_address(&e->uniformity, inst, operand);
 	if (!emit_does(e, PASS_STRIDED_ACCESS) || at.is_vector || !at.offsets || count > 4
-	    || (space == PTX_SHARED && !strided_is_near(at.offsets))) {
+	    || (space == PTX_SHARED && !strided_is_near(at.offsets, e->width))) {
 		return false;
 	}
 	*s = (struct strided_access){.e = e,

@@ -81,7 +81,7 @@ static LLVMValueRef trace_doubtful(struct emit *e, LLVMValueRef at)
 	part = LLVMBuildSelect(e->builder, ir_icmp(e, LLVMIntULT, part, most), part, most, "");
 	LLVMValueRef is_doubtful = ir_icmp(e, LLVMIntEQ, ir_and(e, ir_lshr(e, mask, part), one),
 		LLVMConstNull(LLVMTypeOf(at)));
-	return all ? ir_and(e, ir_bitcast(e, is_doubtful, e->s.i32), emit_active(e))
+	return all ? ir_and(e, emit_lane_bits(e, is_doubtful), emit_active(e))
 		: ir_zext(e, is_doubtful, e->s.i32);
 }
 

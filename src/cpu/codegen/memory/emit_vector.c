@@ -78,7 +78,8 @@ static LLVMValueRef vector_are_apart_by(struct vector_access *w, LLVMValueRef of
 	LLVMValueRef bases = LLVMBuildShuffleVector(e->builder, w->at,
 		LLVMGetUndef(LLVMTypeOf(w->at)), LLVMConstVector(starts, e->width), "");
 	LLVMValueRef apart = ir_icmp(e, LLVMIntNE, w->at, ir_add(e, bases, offsets));
-	return ir_icmp(e, LLVMIntEQ, ir_bitcast(e, apart, e->s.i32), emit_scalar(e, 32, 0));
+	LLVMTypeRef set = emit_set_type(e);
+	return ir_icmp(e, LLVMIntEQ, ir_bitcast(e, apart, set), LLVMConstNull(set));
 }
 
 /* Each lane's number in its row, times something. */
@@ -495,7 +496,7 @@ static void vector_init(struct vector_access *w, struct emit *e, const struct em
 	*w = (struct vector_access){.e = e, .member = from->member,
 		.one = LLVMGetElementType(emit_type(e, from->type)),
 		.size = ptx_type_size(from->type), .count = from->count, .at = from->at,
-		.row = tile[0] < SHORTEST_ROW ? RT_MAX_WIDTH : tile[0]};
+		.row = tile[0] < SHORTEST_ROW || tile[0] > e->width ? e->width : tile[0]};
 	memcpy(w->values, from->values, sizeof(w->values));
 }
 

@@ -249,8 +249,9 @@ void emit_rcp(struct emit *e, const struct ptx_inst *inst)
 /* --- 1 / sqrt(a) --- */
 
 /* 16 lanes of AVX-512's vrsqrt14. */
-static LLVMValueRef float_seed_16(struct emit *e, LLVMValueRef a)
+static LLVMValueRef float_seed_16(struct emit *e, LLVMValueRef a, unsigned unused)
 {
+	(void)unused;
 	LLVMTypeRef mask = LLVMInt16TypeInContext(e->context);
 	LLVMValueRef args[] = {a, LLVMConstNull(LLVMTypeOf(a)), LLVMConstAllOnes(mask)};
 	return ir_intrinsic(e, "llvm.x86.avx512.rsqrt14.ps.512", NULL, 0, args, countof(args));
@@ -273,8 +274,7 @@ static LLVMValueRef float_root_seed(struct emit *e, LLVMValueRef a)
 	if (!emit_is_vector(e)) {
 		return float_seed_1(e, a);
 	}
-	return emit_join(e, float_seed_16(e, emit_some_lanes(e, a, 0, 16)),
-		float_seed_16(e, emit_some_lanes(e, a, 16, 16)));
+	return emit_by_16(e, a, float_seed_16, 0);
 }
 
 /*

@@ -46,12 +46,12 @@ LLVMValueRef emit_pair(struct emit *e, LLVMValueRef low, LLVMValueRef high)
 static LLVMValueRef half_known_share(struct emit *e, LLVMValueRef pairs, unsigned share)
 {
 	LLVMValueRef all[RT_MAX_WIDTH];
-	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
-		unsigned half = share * RT_MAX_WIDTH + i;
+	for (unsigned i = 0; i < e->width; i++) {
+		unsigned half = share * e->width + i;
 		LLVMValueRef pair = LLVMGetElementAsConstant(pairs, half / 2);
 		all[i] = emit_scalar(e, 16, LLVMConstIntGetZExtValue(pair) >> (16 * (half % 2)));
 	}
-	return LLVMConstVector(all, RT_MAX_WIDTH);
+	return LLVMConstVector(all, e->width);
 }
 
 LLVMValueRef emit_half_share(struct emit *e, LLVMValueRef pair, unsigned share)
@@ -62,8 +62,8 @@ LLVMValueRef emit_half_share(struct emit *e, LLVMValueRef pair, unsigned share)
 	if (LLVMIsAConstantDataVector(pair)) {
 		return half_known_share(e, pair, share);
 	}
-	LLVMValueRef all = ir_bitcast(e, pair, LLVMVectorType(e->s.i16, 2 * RT_MAX_WIDTH));
-	return emit_some_lanes(e, all, share * RT_MAX_WIDTH, RT_MAX_WIDTH);
+	LLVMValueRef all = ir_bitcast(e, pair, LLVMVectorType(e->s.i16, 2 * e->width));
+	return emit_some_lanes(e, all, share * e->width, e->width);
 }
 
 LLVMValueRef emit_half_shares(struct emit *e, const LLVMValueRef shares[2])
@@ -86,16 +86,16 @@ static bool half_converts_halves(const struct emit *e)
 	return (e->has_avx512 || e->has_f16c) && emit_is_vector(e);
 }
 
-static LLVMValueRef half_widen_16(struct emit *e, LLVMValueRef half, unsigned first)
+static LLVMValueRef half_widen_16(struct emit *e, LLVMValueRef half, unsigned unused)
 {
-	LLVMValueRef args[] = {emit_some_lanes(e, half, first, 16),
-		LLVMGetUndef(LLVMVectorType(e->s.f32, 16)), emit_scalar(e, 16, 0xffff),
-		emit_scalar(e, 32, 4)};
+	LLVMValueRef args[] = {half, LLVMGetUndef(LLVMVectorType(e->s.f32, 16)),
+		emit_scalar(e, 16, 0xffff), emit_scalar(e, 32, 4)};
+	(void)unused;
 	return ir_intrinsic(e, PASS_HALVES_WIDEN, NULL, 0, args, countof(args));
 }
 
 /* The processor's number of a direction. */
-static LLVMValueRef half_rounding(struct emit *e, enum emit_round round)
+static LLVMValueRef half_rounding(struct emit *e, unsigned round)
 {
 	static const unsigned numbers[] = {[EMIT_NEAREST] = 0, [EMIT_DOWN] = 1, [EMIT_UP] = 2,
 		[EMIT_ZERO] = 3};
@@ -103,33 +103,21 @@ static LLVMValueRef half_rounding(struct emit *e, enum emit_round round)
 }
 
 static LLVMValueRef half_narrow_8(struct emit *e, LLVMValueRef value, unsigned first,
-	enum emit_round round)
+	unsigned round)
 {
 	LLVMValueRef args[] = {emit_some_lanes(e, value, first, 8), half_rounding(e, round)};
 	return ir_intrinsic(e, "llvm.x86.vcvtps2ph.256", NULL, 0, args, countof(args));
 }
 
-static LLVMValueRef half_narrow_16(struct emit *e, LLVMValueRef value, unsigned first,
-	enum emit_round round)
+static LLVMValueRef half_narrow_16(struct emit *e, LLVMValueRef value, unsigned round)
 {
 	if (!e->has_avx512) {
-		return emit_join(e, half_narrow_8(e, value, first, round),
-			half_narrow_8(e, value, first + 8, round));
+		return emit_join(e, half_narrow_8(e, value, 0, round),
+			half_narrow_8(e, value, 8, round));
 	}
-	LLVMValueRef args[] = {emit_some_lanes(e, value, first, 16), half_rounding(e, round),
+	LLVMValueRef args[] = {value, half_rounding(e, round),
 		LLVMGetUndef(LLVMVectorType(e->s.i16, 16)), emit_scalar(e, 16, 0xffff)};
 	return ir_intrinsic(e, "llvm.x86.avx512.mask.vcvtps2ph.512", NULL, 0, args, countof(args));
-}
-
-static LLVMValueRef widen_half(struct emit *e, LLVMValueRef half)
-{
-	return emit_join(e, half_widen_16(e, half, 0), half_widen_16(e, half, 16));
-}
-
-static LLVMValueRef narrow_half(struct emit *e, LLVMValueRef value, enum emit_round round)
-{
-	return emit_join(e, half_narrow_16(e, value, 0, round),
-		half_narrow_16(e, value, 16, round));
 }
 
 /* The bits of an f16, read as bits of an f32, are the number times 2^-112, subnormals included.  A
@@ -142,7 +130,7 @@ LLVMValueRef emit_from_half(struct emit *e, LLVMValueRef half, enum ptx_type typ
 	}
 
 	if (half_converts_halves(e)) {
-		return widen_half(e, half);
+		return emit_by_16(e, half, half_widen_16, 0);
 	}
 
 	LLVMValueRef size = ir_shl_by(e, ir_mask(e, bits, 0x7fff), 13);
@@ -244,7 +232,8 @@ LLVMValueRef emit_to_half(struct emit *e, LLVMValueRef value, enum ptx_type type
 	LLVMValueRef nan = emit_int(e, 32, type == PTX_F16 ? 0x7fffe000 : 0x7fff0000);
 	value = ir_select(e, ir_fcmp(e, LLVMRealUNO, value, value), ir_bitcast(e, nan, e->f32),
 		value);
-	return type == PTX_F16 ? narrow_half(e, value, round) : half_upper(e, value, round);
+	return type == PTX_F16 ? emit_by_16(e, value, half_narrow_16, round)
+		: half_upper(e, value, round);
 }
 
 /* What an instruction does with its operands, given as bits of halves of one type. */

@@ -218,6 +218,10 @@ static void warp_wait_at(struct emit *e, enum rt_yield why, const struct ptx_ope
 
 void emit_bar_sync(struct emit *e, const struct ptx_inst *inst)
 {
+	if (e->is_alone && !emit_is_diverged(e) && !e->mask && ptx_is_for_all(inst)) {
+		emit_goto(e, emit_block_after(e));
+		return;
+	}
 	warp_wait_at(e, RT_YIELD_BARRIER, &inst->operands[0],
 		inst->operand_count > 1 ? &inst->operands[1] : NULL, RT_RED_NONE);
 }

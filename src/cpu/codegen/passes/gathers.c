@@ -21,7 +21,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_STEPS = 12, MOST_TERMS = 8, LANES = RT_MAX_WIDTH };
+enum { MOST_STEPS = 12, MOST_TERMS = 8 };
 
 /* Addresses: the sum of scalars and a constant, plus in each lane an index times a factor. */
 struct places {
@@ -41,6 +41,7 @@ struct gathers {
 	LLVMContextRef context;
 	LLVMTypeRef i1, i8, i32, i64;
 	enum gather_level level;
+	unsigned lanes;
 	unsigned places_kind;  /* of metadata */
 };
 
@@ -49,7 +50,7 @@ struct gathers {
 static bool gather_read_numbers(const struct gathers *g, int64_t *out, LLVMValueRef vector)
 {
 	bool are = LLVMIsConstant(vector);
-	for (unsigned i = 0; i < LANES && are; i++) {
+	for (unsigned i = 0; i < g->lanes && are; i++) {
 		LLVMValueRef one = LLVMConstExtractElement(vector, LLVMConstInt(g->i32, i, false));
 		are = LLVMIsAConstantInt(one);
 		out[i] = are ? LLVMConstIntGetSExtValue(one) : 0;
@@ -59,9 +60,9 @@ static bool gather_read_numbers(const struct gathers *g, int64_t *out, LLVMValue
 
 static bool gather_read_splat(const struct gathers *g, int64_t *out, LLVMValueRef vector)
 {
-	int64_t all[LANES];
+	int64_t all[RT_MAX_WIDTH];
 	bool same = gather_read_numbers(g, all, vector);
-	for (unsigned i = 1; i < LANES && same; i++) {
+	for (unsigned i = 1; i < g->lanes && same; i++) {
 		same = all[i] == all[0];
 	}
 	*out = same ? all[0] : 0;
@@ -93,22 +94,22 @@ static void gather_split_sum(const struct gathers *g, struct places *p, LLVMValu
 
 static LLVMValueRef gather_splat32(const struct gathers *g, uint32_t number)
 {
-	LLVMValueRef all[LANES];
-	for (unsigned i = 0; i < LANES; i++) {
+	LLVMValueRef all[RT_MAX_WIDTH];
+	for (unsigned i = 0; i < g->lanes; i++) {
 		all[i] = LLVMConstInt(g->i32, number, false);
 	}
-	return LLVMConstVector(all, LANES);
+	return LLVMConstVector(all, g->lanes);
 }
 
 /* Constants: from the first of them. */
 static bool gather_index_numbers(const struct gathers *g, struct places *p)
 {
-	int64_t all[LANES];
-	LLVMValueRef index[LANES];
+	int64_t all[RT_MAX_WIDTH];
+	LLVMValueRef index[RT_MAX_WIDTH];
 	if (!gather_read_numbers(g, all, p->varying)) {
 		return false;
 	}
-	for (unsigned i = 0; i < LANES; i++) {
+	for (unsigned i = 0; i < g->lanes; i++) {
 		int64_t from = (int64_t)((uint64_t)all[i] - (uint64_t)all[0]);
 		if (from != (int32_t)from) {
 			return false;
@@ -116,7 +117,7 @@ static bool gather_index_numbers(const struct gathers *g, struct places *p)
 		index[i] = LLVMConstInt(g->i32, (uint32_t)from, false);
 	}
 	p->constant += (uint64_t)all[0];
-	p->index = LLVMConstVector(index, LANES);
+	p->index = LLVMConstVector(index, g->lanes);
 	return true;
 }
 
@@ -151,7 +152,7 @@ static LLVMValueRef gather_sign_extended(const struct gathers *g, LLVMValueRef v
 {
 	LLVMValueRef high = gather_shifted(g, value, LLVMAShr);
 	LLVMValueRef low = high ? gather_shifted(g, high, LLVMShl) : NULL;
-	LLVMTypeRef ints = LLVMVectorType(g->i32, LANES);
+	LLVMTypeRef ints = LLVMVectorType(g->i32, g->lanes);
 	if (ir_is(value, LLVMSExt)) {
 		LLVMValueRef from = LLVMGetOperand(value, 0);
 		return LLVMTypeOf(from) == ints ? from : NULL;
@@ -266,7 +267,7 @@ static const struct gather_form *gather_find_form(const struct gathers *g, unsig
 	for (size_t i = 0; i < countof(gather_forms); i++) {
 		const struct gather_form *form = &gather_forms[i];
 		if (form->level == g->level && form->bits == bits
-		    && form->index_bits == index_bits) {
+		    && form->index_bits == index_bits && form->lanes <= g->lanes) {
 			return form;
 		}
 	}
@@ -276,7 +277,7 @@ static const struct gather_form *gather_find_form(const struct gathers *g, unsig
 static LLVMValueRef gather_some_lanes(const struct gathers *g, LLVMValueRef all, unsigned first,
 	unsigned count)
 {
-	LLVMValueRef order[LANES];
+	LLVMValueRef order[RT_MAX_WIDTH];
 	for (unsigned i = 0; i < count; i++) {
 		order[i] = LLVMConstInt(g->i32, first + i, false);
 	}
@@ -287,7 +288,7 @@ static LLVMValueRef gather_some_lanes(const struct gathers *g, LLVMValueRef all,
 /* Concatenate two vectors of one type. */
 static LLVMValueRef gather_join(const struct gathers *g, LLVMValueRef a, LLVMValueRef b)
 {
-	LLVMValueRef order[LANES];
+	LLVMValueRef order[RT_MAX_WIDTH];
 	unsigned count = 2 * LLVMGetVectorSize(LLVMTypeOf(a));
 	for (unsigned i = 0; i < count; i++) {
 		order[i] = LLVMConstInt(g->i32, i, false);
@@ -323,8 +324,8 @@ struct gather_access {
 
 static LLVMValueRef gather_load(const struct gathers *g, const struct gather_access *a)
 {
-	LLVMValueRef parts[LANES] = {NULL};
-	unsigned count = LANES / a->form->lanes;
+	LLVMValueRef parts[RT_MAX_WIDTH] = {NULL};
+	unsigned count = g->lanes / a->form->lanes;
 	for (unsigned i = 0; i < count; i++) {
 		unsigned first = i * a->form->lanes;
 		LLVMValueRef args[] = {LLVMConstNull(a->type), a->base,
@@ -342,7 +343,7 @@ static LLVMValueRef gather_load(const struct gathers *g, const struct gather_acc
 
 static void gather_store(const struct gathers *g, const struct gather_access *a, LLVMValueRef value)
 {
-	for (unsigned first = 0; first < LANES; first += a->form->lanes) {
+	for (unsigned first = 0; first < g->lanes; first += a->form->lanes) {
 		LLVMValueRef args[] = {a->base, gather_mask(g, a->form, a->lanes, first, a->type),
 			gather_some_lanes(g, a->index, first, a->form->lanes),
 			gather_some_lanes(g, value, first, a->form->lanes), a->scale};
@@ -374,7 +375,7 @@ static void gather_replace(const struct gathers *g, LLVMValueRef call, unsigned 
 	LLVMValueRef places = LLVMGetOperand(call, operand);
 	LLVMTypeRef type = LLVMTypeOf(stored ? stored : call);
 	unsigned bits = gather_element_bits(type);
-	if (LLVMGetVectorSize(type) != LANES || !ir_is(places, LLVMIntToPtr)) {
+	if (LLVMGetVectorSize(type) != g->lanes || !ir_is(places, LLVMIntToPtr)) {
 		return;
 	}
 	LLVMPositionBuilderBefore(g->builder, call);
@@ -386,7 +387,7 @@ static void gather_replace(const struct gathers *g, LLVMValueRef call, unsigned 
 		return;
 	}
 	LLVMTypeRef one = LLVMIntTypeInContext(g->context, bits);
-	LLVMTypeRef ints = LLVMVectorType(one, LANES);
+	LLVMTypeRef ints = LLVMVectorType(one, g->lanes);
 	a.type = LLVMVectorType(one, a.form->lanes);
 	a.base = LLVMBuildIntToPtr(g->builder, p.base, LLVMPointerType(g->i8, 0), "");
 	if (stored) {
@@ -419,13 +420,14 @@ static void gather_visit(const struct gathers *g, LLVMValueRef inst, bool notes)
 	}
 }
 
-void pass_gathers(LLVMModuleRef ir, LLVMValueRef fn, enum gather_level level, bool notes)
+void pass_gathers(LLVMModuleRef ir, LLVMValueRef fn, enum gather_level level, unsigned lanes,
+	bool notes)
 {
 	LLVMContextRef context = LLVMGetModuleContext(ir);
 	struct gathers g = {.builder = LLVMCreateBuilderInContext(context), .ir = ir,
 		.context = context, .i1 = LLVMInt1TypeInContext(context),
 		.i8 = LLVMInt8TypeInContext(context), .i32 = LLVMInt32TypeInContext(context),
-		.i64 = LLVMInt64TypeInContext(context), .level = level,
+		.i64 = LLVMInt64TypeInContext(context), .level = level, .lanes = lanes,
 		.places_kind = LLVMGetMDKindIDInContext(context, PASS_GATHERS_NOTE,
 			strlen(PASS_GATHERS_NOTE))};
 	LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(fn);

@@ -13,7 +13,7 @@ void pass_base_addresses(LLVMValueRef fn);
 
 /* passes/no_wrap.c: test by scalars whether lanes are neighbours, where indexes do not wrap
  * around. */
-void pass_no_wrap(LLVMValueRef fn);
+void pass_no_wrap(LLVMValueRef fn, unsigned lanes);
 
 /* passes/nontemporal_loops.c: non-temporal stores in vectorised loops; whether it made any. */
 bool pass_nontemporal_loops(LLVMValueRef fn, LLVMTargetDataRef layout);
@@ -30,6 +30,7 @@ enum gather_level { GATHER_NONE, GATHER_AVX2, GATHER_AVX512 };
 /* Metadata of a store of addresses to rt_warp.at, behind the store to rt_warp.lane. */
 #define PASS_GATHERS_NOTE "kudzu.places"
 /* `notes`: those, too. */
-void pass_gathers(LLVMModuleRef ir, LLVMValueRef fn, enum gather_level level, bool notes);
+void pass_gathers(LLVMModuleRef ir, LLVMValueRef fn, enum gather_level level, unsigned lanes,
+	bool notes);
 
 #endif

@@ -27,7 +27,8 @@ enum { MOST_STEPS = 12, MOST_ROWS = RT_MAX_WIDTH / 8 };
 
 struct wraps {
 	LLVMBuilderRef builder;
-	LLVMTypeRef i1, i32;
+	LLVMTypeRef i1, i32, set;      /* a bit for each lane */
+	unsigned lanes;
 	/* of the question */
 	unsigned rows;
 	unsigned first[MOST_ROWS];     /* lane of each row */
@@ -42,11 +43,11 @@ struct taken {
 	LLVMValueRef valid;
 };
 
-static unsigned wrap_bits_of(LLVMValueRef vector)
+static unsigned wrap_bits_of(const struct wraps *w, LLVMValueRef vector)
 {
 	LLVMTypeRef type = LLVMTypeOf(vector);
 	bool suits = LLVMGetTypeKind(type) == LLVMVectorTypeKind
-		&& LLVMGetVectorSize(type) == RT_MAX_WIDTH
+		&& LLVMGetVectorSize(type) == w->lanes
 		&& LLVMGetTypeKind(LLVMGetElementType(type)) == LLVMIntegerTypeKind;
 	unsigned bits = suits ? LLVMGetIntTypeWidth(LLVMGetElementType(type)) : 0;
 	return bits == 32 || bits == 64 ? bits : 0;
@@ -72,7 +73,7 @@ static LLVMValueRef wrap_both(struct wraps *w, LLVMValueRef a, LLVMValueRef b)
 static bool wrap_read_numbers(struct wraps *w, int64_t *out, LLVMValueRef vector)
 {
 	bool are = LLVMIsConstant(vector);
-	for (unsigned i = 0; i < RT_MAX_WIDTH && are; i++) {
+	for (unsigned i = 0; i < w->lanes && are; i++) {
 		LLVMValueRef one = LLVMConstExtractElement(vector, LLVMConstInt(w->i32, i, false));
 		are = LLVMIsAConstantInt(one);
 		out[i] = are ? LLVMConstIntGetSExtValue(one) : 0;
@@ -80,10 +81,10 @@ static bool wrap_read_numbers(struct wraps *w, int64_t *out, LLVMValueRef vector
 	return are;
 }
 
-static bool wrap_are_all(const int64_t *numbers, int64_t number)
+static bool wrap_are_all(const struct wraps *w, const int64_t *numbers, int64_t number)
 {
 	bool all = true;
-	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+	for (unsigned i = 0; i < w->lanes; i++) {
 		all &= numbers[i] == number;
 	}
 	return all;
@@ -94,8 +95,8 @@ static int64_t wrap_factor(struct wraps *w, LLVMValueRef product)
 {
 	int64_t numbers[RT_MAX_WIDTH];
 	LLVMValueRef by = LLVMGetOperand(product, 1);
-	int64_t most = wrap_bits_of(product) - 1;
-	if (!wrap_read_numbers(w, numbers, by) || !wrap_are_all(numbers, numbers[0])
+	int64_t most = wrap_bits_of(w, product) - 1;
+	if (!wrap_read_numbers(w, numbers, by) || !wrap_are_all(w, numbers, numbers[0])
 		|| numbers[0] < 0) {
 		return 0;
 	}
@@ -107,10 +108,10 @@ static int64_t wrap_factor(struct wraps *w, LLVMValueRef product)
 static bool wrap_find_distances(struct wraps *w, int64_t *out, LLVMValueRef vector, unsigned steps)
 {
 	int64_t other[RT_MAX_WIDTH], numbers[RT_MAX_WIDTH], factor = 1;
-	unsigned bits = wrap_bits_of(vector);
+	unsigned bits = wrap_bits_of(w, vector);
 	bool known = bits > 0 && steps > 0;
 	if (known && wrap_read_numbers(w, numbers, vector)) {
-		for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+		for (unsigned i = 0; i < w->lanes; i++) {
 			int64_t first = numbers[w->first[w->row_of[i]]];
 			out[i] = wrap_to_bits((uint64_t)numbers[i] - (uint64_t)first, bits);
 		}
@@ -137,7 +138,7 @@ static bool wrap_find_distances(struct wraps *w, int64_t *out, LLVMValueRef vect
 		known = false;
 	}
 	known = known && wrap_find_distances(w, out, LLVMGetOperand(vector, 0), steps - 1);
-	for (unsigned i = 0; i < RT_MAX_WIDTH && known; i++) {
+	for (unsigned i = 0; i < w->lanes && known; i++) {
 		out[i] = wrap_to_bits((uint64_t)out[i] * (uint64_t)factor + (uint64_t)other[i],
 			bits);
 	}
@@ -154,7 +155,8 @@ static bool wrap_take_known(struct wraps *w, struct taken *out, LLVMValueRef vec
 {
 	int64_t have[RT_MAX_WIDTH];
 	LLVMValueRef scalar = ir_splat_scalar(vector);
-	if (!wrap_find_distances(w, have, vector, 1) || memcmp(have, want, sizeof(have)) != 0) {
+	if (!wrap_find_distances(w, have, vector, 1)
+	    || memcmp(have, want, w->lanes * sizeof(*have)) != 0) {
 		return false;
 	}
 	for (unsigned r = 0; r < w->rows; r++) {
@@ -177,8 +179,8 @@ static bool wrap_take_sum(struct wraps *w, struct taken *out, LLVMValueRef sum, 
 			return false;
 		}
 	}
-	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
-		rest[i] = wrap_to_bits((uint64_t)want[i] - (uint64_t)have[i], wrap_bits_of(sum));
+	for (unsigned i = 0; i < w->lanes; i++) {
+		rest[i] = wrap_to_bits((uint64_t)want[i] - (uint64_t)have[i], wrap_bits_of(w, sum));
 	}
 	if (!wrap_take(w, &other, LLVMGetOperand(sum, known), have, steps)
 	    || !wrap_take(w, out, LLVMGetOperand(sum, 1 - known), rest, steps)) {
@@ -195,7 +197,7 @@ static bool wrap_take_multiple(struct wraps *w, struct taken *out, LLVMValueRef 
 	const int64_t *want, unsigned steps)
 {
 	int64_t rest[RT_MAX_WIDTH], factor = wrap_factor(w, product);
-	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+	for (unsigned i = 0; i < w->lanes; i++) {
 		if (factor == 0 || want[i] % factor != 0) {
 			return false;
 		}
@@ -217,7 +219,8 @@ static bool wrap_take_product(struct wraps *w, struct taken *out, LLVMValueRef p
 	const int64_t *want, unsigned steps)
 {
 	struct taken other;
-	if (!wrap_are_all(want, 0) || !wrap_take(w, &other, LLVMGetOperand(product, 1), want, steps)
+	if (!wrap_are_all(w, want, 0)
+	    || !wrap_take(w, &other, LLVMGetOperand(product, 1), want, steps)
 	    || !wrap_take(w, out, LLVMGetOperand(product, 0), want, steps)) {
 		return false;
 	}
@@ -235,7 +238,7 @@ static bool wrap_take_extended(struct wraps *w, struct taken *out, LLVMValueRef 
 	bool sign = ir_is(extension, LLVMSExt);
 	LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(extension));
 	int64_t least = 0, most = 0;
-	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+	for (unsigned i = 0; i < w->lanes; i++) {
 		least = want[i] < least ? want[i] : least;
 		most = want[i] > most ? want[i] : most;
 	}
@@ -267,20 +270,20 @@ static bool wrap_take_asked(struct wraps *w, struct taken *out, LLVMValueRef vec
 	const int64_t *want)
 {
 	LLVMValueRef firsts[RT_MAX_WIDTH], distances[RT_MAX_WIDTH];
-	if (w->has_asked || wrap_bits_of(vector) != 32) {
+	if (w->has_asked || wrap_bits_of(w, vector) != 32) {
 		return false;
 	}
 	w->has_asked = true;
-	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+	for (unsigned i = 0; i < w->lanes; i++) {
 		firsts[i] = LLVMConstInt(w->i32, w->first[w->row_of[i]], false);
 		distances[i] = wrap_number(w->i32, (uint64_t)want[i]);
 	}
 	LLVMValueRef all = LLVMBuildShuffleVector(w->builder, vector,
-		LLVMGetUndef(LLVMTypeOf(vector)), LLVMConstVector(firsts, RT_MAX_WIDTH), "");
-	all = LLVMBuildAdd(w->builder, all, LLVMConstVector(distances, RT_MAX_WIDTH), "");
+		LLVMGetUndef(LLVMTypeOf(vector)), LLVMConstVector(firsts, w->lanes), "");
+	all = LLVMBuildAdd(w->builder, all, LLVMConstVector(distances, w->lanes), "");
 	all = LLVMBuildICmp(w->builder, LLVMIntNE, vector, all, "");
 	out->valid = LLVMBuildICmp(w->builder, LLVMIntEQ,
-		LLVMBuildBitCast(w->builder, all, w->i32, ""), LLVMConstNull(w->i32), "");
+		LLVMBuildBitCast(w->builder, all, w->set, ""), LLVMConstNull(w->set), "");
 	for (unsigned r = 0; r < w->rows; r++) {
 		out->bases[r] = LLVMBuildExtractElement(w->builder, vector,
 			LLVMConstInt(w->i32, w->first[r], false), "");
@@ -313,7 +316,7 @@ static bool wrap_take(struct wraps *w, struct taken *out, LLVMValueRef vector, c
 {
 	bool had_asked = w->has_asked;
 	*out = (struct taken){.valid = NULL};
-	if (wrap_bits_of(vector) == 0) {
+	if (wrap_bits_of(w, vector) == 0) {
 		return false;
 	}
 	if (LLVMIsConstant(vector) || ir_splat_scalar(vector)) {
@@ -338,13 +341,13 @@ static bool wrap_read_question(struct wraps *w, int64_t *want, LLVMValueRef orde
 	bool is_good = !offsets || wrap_read_numbers(w, want, offsets);
 	w->rows = 0;
 	w->has_asked = false;
-	for (unsigned i = 0; i < RT_MAX_WIDTH && is_good; i++) {
+	for (unsigned i = 0; i < w->lanes && is_good; i++) {
 		int first = LLVMGetMaskValue(order, i);
 		unsigned r = 0;
 		while (r < w->rows && (int)w->first[r] != first) {
 			r++;
 		}
-		is_good = r < MOST_ROWS && first >= 0 && first < RT_MAX_WIDTH
+		is_good = r < MOST_ROWS && first >= 0 && first < (int)w->lanes
 			&& LLVMGetMaskValue(order, (unsigned)first) == first;
 		if (is_good && r == w->rows) {
 			w->first[w->rows++] = (unsigned)first;
@@ -380,8 +383,8 @@ static void wrap_replace_elements(struct wraps *w, const struct taken *taken, co
 		bool takes = ir_is(inst, LLVMExtractElement) && LLVMGetOperand(inst, 0) == vector
 			&& LLVMIsAConstantInt(LLVMGetOperand(inst, 1));
 		uint64_t lane = takes ? LLVMConstIntGetZExtValue(LLVMGetOperand(inst, 1))
-			: RT_MAX_WIDTH;
-		if (lane < RT_MAX_WIDTH) {
+			: w->lanes;
+		if (lane < w->lanes) {
 			LLVMPositionBuilderBefore(w->builder, inst);
 			LLVMValueRef distance = wrap_number(LLVMTypeOf(inst), (uint64_t)want[lane]);
 			LLVMReplaceAllUsesWith(inst, LLVMBuildAdd(w->builder,
@@ -406,7 +409,7 @@ static void wrap_answer(struct wraps *w, LLVMValueRef compare)
 	struct taken taken;
 	int64_t want[RT_MAX_WIDTH];
 	LLVMValueRef order, offsets, vector = ir_neighbour_test(&order, &offsets, compare);
-	LLVMValueRef is_none = vector && wrap_bits_of(vector) == 64 ? wrap_find_answer(compare)
+	LLVMValueRef is_none = vector && wrap_bits_of(w, vector) == 64 ? wrap_find_answer(compare)
 		: NULL;
 	if (!is_none || !wrap_read_question(w, want, order, offsets)) {
 		return;
@@ -424,11 +427,12 @@ static void wrap_answer(struct wraps *w, LLVMValueRef compare)
 	LLVMReplaceAllUsesWith(is_none, taken.valid ? taken.valid : LLVMConstInt(w->i1, 1, false));
 }
 
-void pass_no_wrap(LLVMValueRef fn)
+void pass_no_wrap(LLVMValueRef fn, unsigned lanes)
 {
 	LLVMContextRef context = LLVMGetTypeContext(LLVMTypeOf(fn));
 	struct wraps w = {.builder = LLVMCreateBuilderInContext(context),
-		.i1 = LLVMInt1TypeInContext(context), .i32 = LLVMInt32TypeInContext(context)};
+		.i1 = LLVMInt1TypeInContext(context), .i32 = LLVMInt32TypeInContext(context),
+		.set = LLVMIntTypeInContext(context, lanes), .lanes = lanes};
 	LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(fn);
 	for (; block; block = LLVMGetNextBasicBlock(block)) {
 		LLVMValueRef inst = LLVMGetFirstInstruction(block);

@@ -32,8 +32,10 @@
  * pairs i32; they are converted where they are used.
  *
  * A value is a scalar when one call runs one lane (W = 1), and a vector of 32 when it runs a warp
- * (W = 32).  The types in struct emit are those of lanes.  `s` has the scalars, for addresses and
- * other values that a warp has once.  Within emit_each_lane lanes are scalars, too.
+ * (W = 32).  What is said of W = 32 holds for 16 and 8 lanes, too: for the generator they are a
+ * warp, and code for them has no collectives (lanes.c).  The types in struct emit are those of
+ * lanes.  `s` has the scalars, for addresses and other values that a warp has once.  Within
+ * emit_each_lane lanes are scalars, too.
  *
  * A uniform register (uniformity.h) is a scalar at W = 32, too, and an instruction that writes it
  * is done once for the warp.  The functions that make instructions need not know: they run in a
@@ -130,7 +132,8 @@ struct emit {
 	const struct ptx_func *func;
 	struct ptx_diag *diag;
 	uint64_t left_out;              /* passes: see emit_does */
-	unsigned width;                 /* 1 or 32 */
+	unsigned width;                 /* 1, 8, 16 or 32 */
+	bool is_alone;                  /* W > 1: each warp is a block, and whole */
 	bool failed;
 	bool is_traced, is_checked, is_watched; /* see emit_trace.c */
 	bool has_avx2;                  /* masked gathers */

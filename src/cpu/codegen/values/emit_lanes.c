@@ -14,7 +14,7 @@
 
 LLVMValueRef emit_active(struct emit *e)
 {
-	return e->mask ? e->mask : emit_u32(e, UINT32_MAX);
+	return e->mask ? e->mask : emit_all_lanes(e);
 }
 
 /* By a bitcast LLVM moves bit after bit where the processor has no registers for masks, unless the
@@ -23,7 +23,7 @@ LLVMValueRef emit_lanes_of(struct emit *e, LLVMValueRef set)
 {
 	LLVMValueRef bits[RT_MAX_WIDTH];
 	if (e->has_avx512) {
-		return ir_bitcast(e, set, e->v.i1);
+		return emit_lanes_of_bits(e, set);
 	}
 	for (unsigned i = 0; i < e->width; i++) {
 		bits[i] = emit_u32(e, UINT32_C(1) << i);
@@ -195,8 +195,8 @@ void emit_load_lanes(struct emit *e, LLVMValueRef *values, const LLVMValueRef *p
 {
 	e->lane_accesses += LANES_WEIGH * count;
 	for (unsigned k = 0; k < count; k++) {
-		values[k] = LLVMGetUndef(LLVMVectorType(one, RT_MAX_WIDTH));
-		for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+		values[k] = LLVMGetUndef(LLVMVectorType(one, e->width));
+		for (unsigned i = 0; i < e->width; i++) {
 			LLVMValueRef element = LLVMBuildLoad2(e->builder, one,
 				lanes_part_place(e, places[i], k * size, one), "");
 			LLVMSetAlignment(element, 1);
@@ -210,7 +210,7 @@ void emit_store_lanes(struct emit *e, const LLVMValueRef *values, const LLVMValu
 	unsigned size, unsigned count)
 {
 	e->lane_accesses += LANES_WEIGH * count;
-	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+	for (unsigned i = 0; i < e->width; i++) {
 		for (unsigned k = 0; k < count; k++) {
 			LLVMValueRef one = LLVMBuildExtractElement(e->builder, values[k],
 				emit_u32(e, i), "");

@@ -188,7 +188,7 @@ static unsigned slot_align(struct emit *e, LLVMTypeRef type)
 	bool vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
 	LLVMTypeRef one = vector ? LLVMGetElementType(type) : type;
 	if (one == e->s.i1) {
-		return vector ? 4 : 1;
+		return vector ? e->width / 8 : 1;
 	}
 	return one == e->s.f64 ? 8 : one == e->s.f32 ? 4 : LLVMGetIntTypeWidth(one) / 8;
 }
@@ -492,13 +492,13 @@ static void slots_move_reg(struct emit *e, unsigned reg, LLVMValueRef value, siz
 	LLVMValueRef place = emit_at(e, e->frame, emit_scalar(e, 64, *offset), kept);
 	*offset += size;
 	if (value) {
-		value = kept == as ? value : wide ? ir_bitcast(e, value, kept)
+		value = kept == as ? value : wide ? emit_lane_bits(e, value)
 			: ir_zext(e, value, kept);
 		LLVMSetAlignment(LLVMBuildStore(e->builder, value, place), (unsigned)align);
 	} else {
 		value = LLVMBuildLoad2(e->builder, kept, place, "");
 		LLVMSetAlignment(value, (unsigned)align);
-		value = kept == as ? value : wide ? ir_bitcast(e, value, as)
+		value = kept == as ? value : wide ? emit_lanes_of_bits(e, value)
 			: ir_trunc(e, value, as);
 		slots_store_whole(e, value, e->regs[reg]);
 	}

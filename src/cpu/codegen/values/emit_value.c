@@ -183,6 +183,20 @@ LLVMValueRef emit_some_lanes(struct emit *e, LLVMValueRef a, unsigned first, uns
 	return emit_shuffle(e, a, LLVMGetUndef(LLVMTypeOf(a)), order, count);
 }
 
+/* Eight are done twice, at once. */
+LLVMValueRef emit_by_16(struct emit *e, LLVMValueRef a, emit_some_fn *fn, unsigned how)
+{
+	switch (e->width) {
+	case 8:
+		return emit_some_lanes(e, fn(e, emit_join(e, a, a), how), 0, 8);
+	case 16:
+		return fn(e, a, how);
+	default:
+		return emit_join(e, fn(e, emit_some_lanes(e, a, 0, 16), how),
+			fn(e, emit_some_lanes(e, a, 16, 16), how));
+	}
+}
+
 /* --- Places --- */
 
 LLVMValueRef emit_room(struct emit *e, LLVMTypeRef type, const char *name)

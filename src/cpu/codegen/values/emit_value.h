@@ -54,6 +54,9 @@ LLVMValueRef emit_shuffle(struct emit *e, LLVMValueRef a, LLVMValueRef b, const 
 LLVMValueRef emit_join(struct emit *e, LLVMValueRef a, LLVMValueRef b);
 /* Lanes of a vector, from one on. */
 LLVMValueRef emit_some_lanes(struct emit *e, LLVMValueRef a, unsigned first, unsigned count);
+/* Of a vector of all lanes, what a function makes of 16 of them at a time. */
+typedef LLVMValueRef emit_some_fn(struct emit *e, LLVMValueRef some, unsigned how);
+LLVMValueRef emit_by_16(struct emit *e, LLVMValueRef a, emit_some_fn *fn, unsigned how);
 
 /* emit_value.c: places */
 LLVMBasicBlockRef emit_block(struct emit *e, const char *name); /* a new one, not entered */
@@ -167,12 +170,6 @@ IR_BINARY(X)
 IR_CAST(X)
 #undef X
 
-/* Of a vector of i1, a bit for each lane. */
-static inline LLVMValueRef emit_lane_bits(struct emit *e, LLVMValueRef lanes)
-{
-	return ir_bitcast(e, lanes, e->s.i32);
-}
-
 static inline LLVMValueRef ir_icmp(struct emit *e, LLVMIntPredicate is, LLVMValueRef a,
 	LLVMValueRef b)
 {
@@ -240,6 +237,28 @@ static inline bool ir_is_f32(struct emit *e, LLVMValueRef value)
 static inline LLVMValueRef ir_resize(struct emit *e, LLVMValueRef a, LLVMTypeRef type, bool sign)
 {
 	return LLVMBuildIntCast2(e->builder, a, type, sign, "");
+}
+
+/* A bit for each lane. */
+static inline LLVMTypeRef emit_set_type(struct emit *e)
+{
+	return LLVMIntTypeInContext(e->context, e->width);
+}
+
+/* A set of all lanes, a bit for each. */
+static inline LLVMValueRef emit_all_lanes(struct emit *e)
+{
+	return emit_u32(e, UINT32_MAX >> (RT_MAX_WIDTH - e->width));
+}
+
+/* A set as a vector of i1, and the other way. */
+static inline LLVMValueRef emit_lanes_of_bits(struct emit *e, LLVMValueRef set)
+{
+	return ir_bitcast(e, ir_resize(e, set, emit_set_type(e), false), e->v.i1);
+}
+static inline LLVMValueRef emit_lane_bits(struct emit *e, LLVMValueRef lanes)
+{
+	return ir_resize(e, ir_bitcast(e, lanes, emit_set_type(e)), e->s.i32, false);
 }
 
 /* Calls of LLVM's intrinsics. ir_call1 to ir_call3 call intrinsics that are overloaded on the type
