@@ -12,74 +12,96 @@ static uint8_t *rt_matrix_address_of(const struct rt_exchange *x, unsigned lane)
 	return (uint8_t *)(uintptr_t)(x->words[0][lane] | (uint64_t)x->words[1][lane] << 32);
 }
 
-/* wmma: the distance in bits from the address of the matrix to an element.  Rows or columns are
- * `stride` elements apart. */
-static uint64_t rt_matrix_offset_of(const struct mma *mma, enum mma_matrix matrix, unsigned lane,
-	unsigned i, uint32_t stride)
+/* wmma: how a matrix lies in memory, in bits.  Rows or columns are `stride` elements apart. */
+static void rt_matrix_lay_out(struct mma_layout *out, const struct mma *mma, enum mma_matrix matrix,
+	uint32_t stride)
 {
-	struct mma_place place = mma_place(mma, matrix, lane, i);
-	uint64_t line = mma->by_column[0] ? place.column : place.row;
-	uint64_t within = mma->by_column[0] ? place.row : place.column;
-	return (line * stride + within) * mma_bits(mma->types[matrix]);
+	const size_t bits = mma_bits(mma->types[matrix]), line = bits * stride;
+	mma_lay_out(out, mma, matrix, mma->by_column[0] ? bits : line,
+		mma->by_column[0] ? line : bits);
 }
 
-/* Elements of less than a byte are loaded as words, in which they lie as in memory. */
-static unsigned rt_matrix_piece_bits(const struct mma *mma, enum mma_matrix matrix)
-{
-	unsigned bits = mma_bits(mma->types[matrix]);
-	return bits < 8 ? 32 : bits;
-}
+/* A matrix, or that part of it which a lane has. */
+struct matrix_move {
+	const struct mma *mma;
+	enum mma_matrix matrix;
+	bool stores;
+	unsigned first, count;  /* words of the exchange */
+	uint32_t stride;
+	struct mma_layout layout;
+};
 
-static void rt_matrix_load_lane(struct rt_exchange *x, const struct mma *mma,
-	enum mma_matrix matrix, unsigned lane)
+/* The bits that lie in memory as they do in a fragment: an element, or several up to a double
+ * word. */
+static unsigned rt_matrix_piece(const struct mma_layout *layout, unsigned bits)
 {
-	unsigned bits = mma_bits(mma->types[matrix]);
-	unsigned piece = rt_matrix_piece_bits(mma, matrix);
-	unsigned count = mma_elements(mma, matrix) * bits / piece;
-	uint32_t words[RT_WORDS] = {0};
-	for (unsigned i = 0; i < count; i++) {
-		uint64_t offset = rt_matrix_offset_of(mma, matrix, lane, i * piece / bits,
-			x->words[2][lane]);
-		memcpy((uint8_t *)words + i * piece / 8, rt_matrix_address_of(x, lane) + offset / 8,
-			piece / 8);
+	unsigned piece = bits;
+	while (piece < 64 && piece < bits * layout->count
+	    && layout->elements[piece / bits] == piece) {
+		piece *= 2;
 	}
-	for (unsigned i = 0; i < mma_words(mma, matrix); i++) {
-		x->words[i][lane] = words[i];
+	return piece;
+}
+
+/* Move a lane's part between memory and its words. */
+static void rt_matrix_move_lane(const struct matrix_move *m, uint8_t *memory, uint8_t *words)
+{
+	const unsigned bits = mma_bits(m->mma->types[m->matrix]);
+	const unsigned piece = rt_matrix_piece(&m->layout, bits);
+	const unsigned step = piece / bits;
+#define EACH(size) \
+	for (unsigned i = 0; i < m->layout.count; i += step, words += size) { \
+		uint8_t *place = memory + m->layout.elements[i] / 8; \
+		memcpy(m->stores ? place : words, m->stores ? words : place, size); \
+	} \
+	break
+	switch (piece) {
+	case 8:
+		EACH(1);
+	case 16:
+		EACH(2);
+	case 32:
+		EACH(4);
+	default:
+		EACH(8);
+	}
+#undef EACH
+}
+
+static void rt_matrix_move(struct rt_exchange *x, struct matrix_move *m, uint32_t set)
+{
+	uint32_t words[RT_WORDS] = {0};
+	for (uint32_t left = set; left != 0; left &= left - 1) {
+		const unsigned lane = (unsigned)__builtin_ctz(left);
+		if (left == set || x->words[2][lane] != m->stride) {
+			m->stride = x->words[2][lane];
+			rt_matrix_lay_out(&m->layout, m->mma, m->matrix, m->stride);
+		}
+		for (unsigned i = 0; i < m->count && m->stores; i++) {
+			words[i] = x->words[m->first + i][lane];
+		}
+		rt_matrix_move_lane(m, rt_matrix_address_of(x, lane) + m->layout.lanes[lane] / 8,
+			(uint8_t *)words);
+		for (unsigned i = 0; i < m->count && !m->stores; i++) {
+			x->words[m->first + i][lane] = words[i];
+		}
 	}
 }
 
 void mma_load(struct rt_exchange *x, uint32_t details, uint32_t matrix, uint32_t set)
 {
-	struct mma mma = mma_decode(details);
-	for (unsigned lane = 0; lane < RT_GROUP; lane++) {
-		if (set >> lane & 1) {
-			rt_matrix_load_lane(x, &mma, (enum mma_matrix)matrix, lane);
-		}
-	}
-}
-
-static void rt_matrix_store_lane(const struct rt_exchange *x, const struct mma *mma, unsigned lane)
-{
-	unsigned size = mma_bits(mma->types[MMA_D]) / 8;
-	uint32_t words[RT_WORDS];
-	for (unsigned i = 0; i < mma_words(mma, MMA_D); i++) {
-		words[i] = x->words[3 + i][lane];
-	}
-	for (unsigned i = 0; i < mma_elements(mma, MMA_D); i++) {
-		uint64_t offset = rt_matrix_offset_of(mma, MMA_D, lane, i, x->words[2][lane]);
-		memcpy(rt_matrix_address_of(x, lane) + offset / 8, (uint8_t *)words
-			+ (size_t)i * size, size);
-	}
+	const struct mma mma = mma_decode(details);
+	struct matrix_move move = {.mma = &mma, .matrix = (enum mma_matrix)matrix,
+		.count = mma_words(&mma, (enum mma_matrix)matrix)};
+	rt_matrix_move(x, &move, set);
 }
 
 void mma_store(struct rt_exchange *x, uint32_t details, uint32_t set)
 {
-	struct mma mma = mma_decode(details);
-	for (unsigned lane = 0; lane < RT_GROUP; lane++) {
-		if (set >> lane & 1) {
-			rt_matrix_store_lane(x, &mma, lane);
-		}
-	}
+	const struct mma mma = mma_decode(details);
+	struct matrix_move move = {.mma = &mma, .matrix = MMA_D, .stores = true, .first = 3,
+		.count = mma_words(&mma, MMA_D)};
+	rt_matrix_move(x, &move, set);
 }
 
 /* PTX ISA 9.7.14.5.15: thread `lane` has elements 0 and 1 of an 8 x 8 matrix, in one word. */

@@ -1,221 +1,255 @@
 /* SPDX-License-Identifier: MIT */
-/* Matrix multiplication (mma, wmma); see rt_mma.h. */
+/*
+ * Matrix multiplication (mma, wmma); see rt_mma.h.
+ *
+ * Word i of all fragments is an array, with an element of each lane.  It becomes 32 f64 at once,
+ * which hold the elements of all types exactly, and these go to their places in a matrix, row by
+ * row.  The product takes eight columns at a time, and D goes back in the same way.
+ */
 #include "base/common.h"
 
 #include "cpu/ptx/ptx_mma.h"
+#include "cpu/runtime/rt_half.h"
 #include "cpu/runtime/rt_mma.h"
 
 #include <fenv.h>
 #include <math.h>
 #include <string.h>
 
-/* Room for the largest factors and sums.  Elements are f64, which holds the elements of all types
- * exactly. */
+/* Room for the largest factors and sums. */
 enum { MAX_A = 16 * 256, MAX_B = 256 * 8, MAX_SUMS = 256 };
 
-/* The format of a small float.  `top`: the largest exponent is for infinities and NaNs. */
-static double rt_mma_small_float(uint32_t bits, unsigned exponent_bits, unsigned fraction_bits,
-	bool top)
+/* Neighbours in a row, in the registers that any processor has. */
+typedef double mma_pair __attribute__((vector_size(16)));
+enum { COLUMNS = 8 };
+
+void mma_lay_out(struct mma_layout *out, const struct mma *mma, enum mma_matrix matrix,
+	size_t row_step, size_t column_step)
 {
-	int bias = (1 << (exponent_bits - 1)) - 1;
-	int exponent = (int)(bits >> fraction_bits & ((1u << exponent_bits) - 1));
-	uint32_t fraction = bits & ((1u << fraction_bits) - 1);
-	bool negative = bits >> (exponent_bits + fraction_bits) & 1;
-	bool last = exponent == (1 << exponent_bits) - 1;
-	double value;
-	if (last && (top || fraction + 1 == 1u << fraction_bits)) {
-		value = fraction == 0 ? (double)INFINITY : (double)NAN;
-	} else {
-		double digits = fraction + (exponent ? (double)(1u << fraction_bits) : 0);
-		value = ldexp(digits, (exponent ? exponent : 1) - bias - (int)fraction_bits);
+	*out = (struct mma_layout){.count = mma_elements(mma, matrix)};
+	for (unsigned bit = 1; bit < RT_GROUP; bit *= 2) {
+		struct mma_place place = mma_place(mma, matrix, bit, 0);
+		size_t step = place.row * row_step + place.column * column_step;
+		for (unsigned i = 0; i < bit; i++) {
+			out->lanes[bit + i] = out->lanes[i] + step;
+		}
 	}
-	return negative ? -value : value;
+	for (unsigned bit = 1; bit < out->count; bit *= 2) {
+		struct mma_place place = mma_place(mma, matrix, 0, bit);
+		size_t step = place.row * row_step + place.column * column_step;
+		for (unsigned i = 0; i < bit; i++) {
+			out->elements[bit + i] = out->elements[i] + step;
+		}
+	}
 }
 
-static double rt_mma_real(uint32_t bits)
+/* --- Elements of 32 lanes --- */
+
+/* Four bits of exponent, three of fraction, and one NaN in place of infinities. */
+static double rt_mma_e4m3(uint32_t bits)
 {
-	float value;
-	memcpy(&value, &bits, sizeof(value));
-	return (double)value;
+	uint32_t size = bits & 0x7f;
+	float value = size < 0x7f ? rt_bits_float(size << 20) * 0x1p120f : NAN;
+	return (double)(bits & 0x80 ? -value : value);
 }
 
-/* Read element `index` from the words of one thread. */
-static double rt_mma_decode(const struct rt_exchange *x, unsigned lane, unsigned first,
+static double rt_mma_f64(uint32_t low, uint32_t high)
+{
+	uint64_t both = low | (uint64_t)high << 32;
+	double value;
+	memcpy(&value, &both, sizeof(value));
+	return value;
+}
+
+/* Read element `index` from the words of all lanes, the first of which is given. */
+static void rt_mma_decode(double out[RT_GROUP], const uint32_t (*words)[RT_GROUP],
 	enum mma_type type, unsigned index)
 {
-	unsigned bits = mma_bits(type);
-	unsigned at = index * bits;
-	uint32_t word = x->words[first + at / 32][lane] >> at % 32;
-	uint64_t both;
-	double wide;
+	const unsigned bits = mma_bits(type), at = index * bits, shift = at % 32;
+	const uint32_t *word = words[at / 32], most = bits < 32 ? (1u << bits) - 1 : UINT32_MAX;
+	uint32_t in[RT_GROUP];
+	for (unsigned i = 0; i < RT_GROUP; i++) {
+		in[i] = word[i] >> shift & most;
+	}
+#define EACH(value) \
+	for (unsigned i = 0; i < RT_GROUP; i++) { \
+		out[i] = value; \
+	} \
+	break
 	switch (type) {
 	case MMA_F16:
-		return rt_mma_small_float(word & 0xffff, 5, 10, true);
+		EACH((double)rt_bits_float(rt_half_to_float(in[i])));
 	case MMA_BF16:
-		return rt_mma_real(word << 16);
+		EACH((double)rt_bits_float(in[i] << 16));
 	case MMA_TF32:
-		return rt_mma_real(word & ~0x1fffu);
+		EACH((double)rt_bits_float(in[i] & ~0x1fffu));
 	case MMA_F32:
-		return rt_mma_real(word);
+		EACH((double)rt_bits_float(in[i]));
 	case MMA_F64:
-		both = word | (uint64_t)x->words[first + at / 32 + 1][lane] << 32;
-		memcpy(&wide, &both, sizeof(wide));
-		return wide;
+		EACH(rt_mma_f64(in[i], words[at / 32 + 1][i]));
 	case MMA_E4M3:
-		return rt_mma_small_float(word & 0xff, 4, 3, false);
+		EACH(rt_mma_e4m3(in[i]));
 	case MMA_E5M2:
-		return rt_mma_small_float(word & 0xff, 5, 2, true);
+		EACH((double)rt_bits_float(rt_half_to_float(in[i] << 8)));
 	case MMA_S32:
-		return (int32_t)word;
+		EACH((int32_t)in[i]);
 	case MMA_S8:
-		return (int8_t)word;
+		EACH((int8_t)in[i]);
 	case MMA_S4:
-		return (int32_t)(word << 28) >> 28;
+		EACH((int32_t)(in[i] << 28) >> 28);
 	default:
-		return word & ((1u << bits) - 1);
+		EACH((int32_t)in[i]);
 	}
+#undef EACH
 }
 
 /* PTX does not say which bits a NaN has. */
 static uint32_t rt_mma_encode_real(double value)
 {
-	float rounded = (float)value;
-	uint32_t bits;
-	memcpy(&bits, &rounded, sizeof(bits));
+	uint32_t bits = rt_float_bits((float)value);
 	return isnan(value) ? 0x7fffffff : bits;
 }
 
-/* Round to the nearest, ties to even. */
+/* By an f32 that is rounded to odd: the last bit keeps what was lost, and the second rounding is
+ * the only one that counts. */
 static uint32_t rt_mma_encode_half(double value)
 {
-	uint32_t sign = signbit(value) ? 0x8000 : 0;
-	if (isnan(value)) {
-		return 0x7fff;
-	}
-	if (isinf(value)) {
-		return sign | 0x7c00;
-	}
-	int exponent = value == 0 ? -14 : ilogb(value);
-	if (exponent < -14) {
-		exponent = -14;
-	}
-	if (exponent > 15) {
-		return sign | 0x7c00;
-	}
-	/* the leading digit adds one to the field of the exponent */
-	uint32_t digits = (uint32_t)rint(ldexp(fabs(value), 10 - exponent));
-	uint32_t bits = digits + ((uint32_t)(exponent + 14) << 10);
-	return sign | (bits < 0x7c00 ? bits : 0x7c00);
+	float near = (float)value;
+	uint32_t bits = rt_float_bits(near) - (fabs((double)near) > fabs(value));
+	return rt_float_to_half(rt_bits_float(bits | ((double)near != value && !isnan(value))));
 }
 
 static uint32_t rt_mma_encode_int(double value, bool saturates)
 {
 	if (saturates) {
-		value = fmin(fmax(value, INT32_MIN), INT32_MAX);
+		value = value < INT32_MIN ? INT32_MIN : value > INT32_MAX ? INT32_MAX : value;
 	}
 	return (uint32_t)(int64_t)value;
 }
 
-static void rt_mma_encode(struct rt_exchange *x, unsigned lane, const struct mma *mma,
-	unsigned index, double value)
+/* Write element `index` of D to the words of all lanes. */
+static void rt_mma_encode(uint32_t (*words)[RT_GROUP], const struct mma *mma, unsigned index,
+	const double in[RT_GROUP])
 {
-	uint32_t bits;
 	uint64_t wide;
 	switch (mma->types[MMA_D]) {
 	case MMA_F16:
-		bits = rt_mma_encode_half(value);
-		if (index % 2) {
-			bits = bits << 16 | (x->words[index / 2][lane] & 0xffff);
+		for (unsigned i = 0; i < RT_GROUP; i++) {
+			uint32_t half = rt_mma_encode_half(in[i]);
+			words[index / 2][i] = index % 2 ? half << 16 | words[index / 2][i] : half;
 		}
-		x->words[index / 2][lane] = bits;
 		break;
 	case MMA_F64:
-		memcpy(&wide, &value, sizeof(wide));
-		x->words[index * 2][lane] = (uint32_t)wide;
-		x->words[index * 2 + 1][lane] = (uint32_t)(wide >> 32);
+		for (unsigned i = 0; i < RT_GROUP; i++) {
+			memcpy(&wide, &in[i], sizeof(wide));
+			words[index * 2][i] = (uint32_t)wide;
+			words[index * 2 + 1][i] = (uint32_t)(wide >> 32);
+		}
 		break;
 	case MMA_F32:
-		x->words[index][lane] = rt_mma_encode_real(value);
+		for (unsigned i = 0; i < RT_GROUP; i++) {
+			words[index][i] = rt_mma_encode_real(in[i]);
+		}
 		break;
 	default:
-		x->words[index][lane] = rt_mma_encode_int(value, mma->saturates);
+		for (unsigned i = 0; i < RT_GROUP; i++) {
+			words[index][i] = rt_mma_encode_int(in[i], mma->saturates);
+		}
 		break;
 	}
 }
 
+/* --- Matrices --- */
+
 /* The threads that work on one product: all, or, of four products at once, every fourth group of
  * four. */
-static bool rt_mma_takes_part(const struct mma *mma, unsigned lane, unsigned batch)
+static uint32_t rt_mma_part(const struct mma *mma, unsigned batch)
 {
-	return !mma_is_quad(mma) || lane / 4 % 4 == batch;
-}
-
-static size_t rt_mma_place_in(const struct mma *mma, enum mma_matrix matrix, unsigned lane,
-	unsigned i)
-{
-	struct mma_place place = mma_place(mma, matrix, lane, i);
-	return place.row * (matrix == MMA_A ? mma->k : mma->n) + place.column;
+	return mma_is_quad(mma) ? 0x000f000fu << 4 * batch : UINT32_MAX;
 }
 
 /* One of the products of a warp, from the fragments of the threads in `set`. */
 struct mma_product {
 	const struct rt_exchange *x;
 	const struct mma *mma;
-	uint32_t set;
-	unsigned batch;
+	uint32_t set, part;
 };
 
+/* The elements of lanes at their places.  Those of other products have the same places. */
+static void rt_mma_place_lanes(double *out, const struct mma_layout *layout, uint32_t part,
+	const double in[RT_GROUP])
+{
+	for (unsigned group = 0; group < RT_GROUP; group += 4) {
+		for (unsigned i = group; i < group + 4 && part >> group & 1; i++) {
+			out[layout->lanes[i]] = in[i];
+		}
+	}
+}
+
 /* Collect a matrix, row by row, from its fragments, which begin in word `first`.  The elements of a
- * missing thread are zero. */
+ * missing thread are zero.  A factor of wmma may have each element several times; the last one
+ * counts. */
 static void rt_mma_gather(double *out, const struct mma_product *p, enum mma_matrix matrix,
 	unsigned first)
 {
-	const struct mma *mma = p->mma;
-	unsigned count = mma_elements(mma, matrix);
-	for (unsigned lane = 0; lane < RT_GROUP; lane++) {
-		for (unsigned i = 0; i < count && rt_mma_takes_part(mma, lane, p->batch); i++) {
-			out[rt_mma_place_in(mma, matrix, lane, i)] = p->set >> lane & 1
-				? rt_mma_decode(p->x, lane, first, mma->types[matrix], i) : 0;
+	struct mma_layout layout;
+	mma_lay_out(&layout, p->mma, matrix, matrix == MMA_A ? p->mma->k : p->mma->n, 1);
+	unsigned own = layout.count;
+	while (own > 1 && layout.elements[own / 2] == 0) {
+		own /= 2;
+	}
+	for (unsigned i = layout.count - own; i < layout.count; i++) {
+		double values[RT_GROUP];
+		rt_mma_decode(values, &p->x->words[first], p->mma->types[matrix], i);
+		for (uint32_t left = ~p->set; left != 0; left &= left - 1) {
+			values[__builtin_ctz(left)] = 0;
 		}
+		rt_mma_place_lanes(&out[layout.elements[i]], &layout, p->part, values);
 	}
 }
 
-/* Volatile, for the compiler does not know that the rounding mode matters. */
-static double rt_mma_fma(enum mma_round round, volatile double a, volatile double b,
-	volatile double c)
+/* Eight columns of a row of D, in order of k.  All elements are there, which the analyzer does not
+ * see: NOLINTBEGIN(clang-analyzer-core.*) */
+static void rt_mma_add_row(const struct mma *mma, const double *a, const double *b, double *d)
 {
-	static const int modes[] = {[MMA_ZERO] = FE_TOWARDZERO, [MMA_DOWN] = FE_DOWNWARD,
-		[MMA_UP] = FE_UPWARD};
-	if (round == MMA_NEAREST) {
-		return fma(a, b, c);
+	struct {
+		mma_pair a, b, c, d;
+	} sum, right;
+	memcpy(&sum, d, sizeof(sum));
+	for (unsigned k = 0; k < mma->k; k++) {
+		const mma_pair left = {a[k], a[k]};
+		memcpy(&right, &b[(size_t)k * mma->n], sizeof(right));
+		sum.a += left * right.a;
+		sum.b += left * right.b;
+		sum.c += left * right.c;
+		sum.d += left * right.d;
 	}
-	int old = fegetround();
-	fesetround(modes[round]);
-	volatile double sum = fma(a, b, c);
-	fesetround(old);
-	return sum;
+	memcpy(d, &sum, sizeof(sum));
 }
 
-/* One element of D from a row of A and a column of B. */
-static double rt_mma_product(const struct mma *mma, const double *a, const double *b, double sum)
+/* Single bits: how many differ. */
+static void rt_mma_count_row(const struct mma *mma, const double *a, const double *b, double *d)
 {
 	for (unsigned k = 0; k < mma->k; k++) {
-		double left = a[k];
-		double right = b[(size_t)k * mma->n];
-		switch (mma->types[MMA_A]) {
-		case MMA_F64:
-			sum = rt_mma_fma(mma->round, left, right, sum);
-			break;
-		case MMA_B1:
-			sum += mma->is_and ? left * right : left != right;
-			break;
-		default:
-			sum += left * right;
-			break;
+		for (unsigned i = 0; i < COLUMNS; i++) {
+			d[i] += a[k] != b[(size_t)k * mma->n + i];
 		}
 	}
-	return sum;
 }
+
+/* f64.  Volatile, for the compiler does not know that the rounding mode matters. */
+static void rt_mma_fuse_row(const struct mma *mma, const double *a, const double *b, double *d)
+{
+	for (unsigned i = 0; i < COLUMNS; i++) {
+		volatile double sum = d[i];
+		for (unsigned k = 0; k < mma->k; k++) {
+			sum = fma(a[k], b[(size_t)k * mma->n + i], sum);
+		}
+		d[i] = sum;
+	}
+}
+
+/* NOLINTEND(clang-analyzer-core.*) */
 
 static void rt_mma_multiply(const struct mma_product *p, double *d)
 {
@@ -227,10 +261,50 @@ static void rt_mma_multiply(const struct mma_product *p, double *d)
 	rt_mma_gather(a, p, MMA_A, 0);
 	rt_mma_gather(b, p, MMA_B, words_a);
 	rt_mma_gather(d, p, MMA_C, words_a + words_b);
+	enum mma_type type = mma->types[MMA_A];
+	void (*const row_of)(const struct mma *, const double *, const double *, double *) =
+		type == MMA_F64 ? rt_mma_fuse_row
+		: type == MMA_B1 && !mma->is_and ? rt_mma_count_row : rt_mma_add_row;
 	for (unsigned row = 0; row < mma->m; row++) {
-		for (unsigned column = 0; column < mma->n; column++) {
-			double *sum = &d[row * mma->n + column];
-			*sum = rt_mma_product(mma, &a[(size_t)row * mma->k], &b[column], *sum);
+		for (unsigned column = 0; column < mma->n; column += COLUMNS) {
+			row_of(mma, &a[(size_t)row * mma->k], &b[column],
+				&d[row * mma->n + column]);
+		}
+	}
+}
+
+/* Sums of f64 are rounded as the instruction says, all others to nearest. */
+static void rt_mma_multiply_rounded(const struct mma_product *p, double *d)
+{
+	static const int modes[] = {[MMA_ZERO] = FE_TOWARDZERO, [MMA_DOWN] = FE_DOWNWARD,
+		[MMA_UP] = FE_UPWARD};
+	if (p->mma->round == MMA_NEAREST) {
+		rt_mma_multiply(p, d);
+		return;
+	}
+	int old = fegetround();
+	fesetround(modes[p->mma->round]);
+	rt_mma_multiply(p, d);
+	fesetround(old);
+}
+
+/* Give D to its threads, those of the product that are in `set`. */
+static void rt_mma_scatter(struct rt_exchange *x, const struct mma_product *p, const double *d)
+{
+	struct mma_layout layout;
+	uint32_t out[RT_WORDS][RT_GROUP] = {{0}};
+	mma_lay_out(&layout, p->mma, MMA_D, p->mma->n, 1);
+	for (unsigned i = 0; i < layout.count; i++) {
+		double values[RT_GROUP];
+		for (unsigned lane = 0; lane < RT_GROUP; lane++) {
+			values[lane] = d[layout.elements[i] + layout.lanes[lane]];
+		}
+		rt_mma_encode(out, p->mma, i, values);
+	}
+	for (unsigned i = 0; i < mma_words(p->mma, MMA_D); i++) {
+		for (unsigned lane = 0; lane < RT_GROUP; lane++) {
+			x->words[i][lane] = p->set & p->part & 1u << lane ? out[i][lane]
+				: x->words[i][lane];
 		}
 	}
 }
@@ -238,16 +312,10 @@ static void rt_mma_multiply(const struct mma_product *p, double *d)
 void mma_compute(struct rt_exchange *x, uint32_t details, uint32_t set)
 {
 	struct mma mma = mma_decode(details);
-	unsigned count = mma_elements(&mma, MMA_D);
 	for (unsigned batch = 0; batch < (mma_is_quad(&mma) ? 4 : 1); batch++) {
+		struct mma_product product = {x, &mma, set, rt_mma_part(&mma, batch)};
 		double d[MAX_SUMS];
-		rt_mma_multiply(&(struct mma_product){x, &mma, set, batch}, d);
-		for (unsigned lane = 0; lane < RT_GROUP; lane++) {
-			bool writes = (set >> lane & 1) && rt_mma_takes_part(&mma, lane, batch);
-			for (unsigned i = 0; i < count && writes; i++) {
-				rt_mma_encode(x, lane, &mma, i,
-					d[rt_mma_place_in(&mma, MMA_D, lane, i)]);
-			}
-		}
+		rt_mma_multiply_rounded(&product, d);
+		rt_mma_scatter(x, &product, d);
 	}
 }

@@ -12,9 +12,25 @@
  * in the direction that the instruction names.
  * A NaN comes out as 0x7fffffff or 0x7fff.  Integers are exact, and wrap or saturate once.
  */
+#include "cpu/ptx/ptx_mma.h"
 #include "cpu/runtime/rt.h"
 
 #define MATRIX_TRANSPOSED 8u
+
+/*
+ * Where the elements of all fragments lie: element i of a lane is elements[i] + lanes[lane] beyond
+ * the first one of the matrix, in the unit of the steps from row to row and column to column.  Each
+ * bit of a lane's number and of an element's number moves it along rows or columns by a power of
+ * two, whatever the other bits are.
+ */
+enum { MMA_MAX_ELEMENTS = 128 };
+struct mma_layout {
+	unsigned count; /* of elements; a power of two */
+	size_t lanes[RT_GROUP];
+	size_t elements[MMA_MAX_ELEMENTS];
+};
+void mma_lay_out(struct mma_layout *out, const struct mma *mma, enum mma_matrix matrix,
+	size_t row_step, size_t column_step);
 
 /* Words: A, B and C, one after the other; result D. */
 void mma_compute(struct rt_exchange *x, uint32_t details, uint32_t set);

@@ -200,8 +200,8 @@ static LLVMValueRef half_f16_by_integers(struct emit *e, LLVMValueRef value, enu
 	return ir_select(e, is_nan, emit_int(e, 16, CANONICAL_NAN), half);
 }
 
-/* The upper half of an f32.  Before that its size grows, where it is rounded up, by what carries out
- * of the lower half. */
+/* The upper half of an f32.  Before that its size grows, where it is rounded up, by what carries
+ * out of the lower half. */
 static LLVMValueRef half_upper(struct emit *e, LLVMValueRef value, enum emit_round round)
 {
 	LLVMValueRef bits = emit_bits(e, value), most = emit_int(e, 32, 0xffff);
