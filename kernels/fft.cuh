@@ -6,9 +6,10 @@
  * points go from one half of the tile to the other; each thread has butterflies of its own column.
  * With what columns and rows are, src/lib/fft/fft_kernel.c makes longer transforms of passes.
  *
- * KZ_PARTIAL: a tile may have fewer columns.  KZ_SERIAL: a column is a lane of the only warp, and
- * its tile is the thread's local memory, so that lanes read and write side by side.  Else the tile
- * is shared memory, and KZ_T threads have a column.
+ * KZ_PARTIAL: a tile may have fewer columns.  KZ_SERIAL: one thread has the tile in its local
+ * memory; loops over its columns become vectors, as wide as the processor has them.  It fills the
+ * tile before the first stage and writes it after the last one.  Else the tile is shared memory,
+ * KZ_T threads have a column, and the first stage reads and the last one writes global memory.
  *
  * KZ_CHIRP: Bluestein's algorithm for KZ_CHIRP points, whose convolution is of KZ_N.  The stages
  * are passed twice, and at their middle the spectrum is multiplied by `filter`; what is read and
@@ -22,7 +23,7 @@ struct kz_pass {
 	kz_i64 columns, chunks;       /* columns in all, tiles that they make */
 	kz_i64 in_row, in_column;     /* in bytes */
 	kz_i64 out_row, out_column;
-	kz_i64 twiddle_row, twiddle_column; /* in points */
+	kz_i64 twiddle_row;           /* in points */
 	kz_i64 in_part, out_part;
 	double scale;
 	kz_i64 ndim;                  /* of all other axes */
@@ -31,14 +32,6 @@ struct kz_pass {
 };
 
 #ifdef __CUDACC_RTC__
-#ifdef KZ_SERIAL
-#define KZ_SYNC()
-#define KZ_STEP 1
-#else
-#define KZ_SYNC() __syncthreads()
-#define KZ_STEP KZ_C
-#endif
-
 static __device__ __forceinline__ void kz_turn(kz_real &re, kz_real &im, kz_point w)
 {
 	const kz_real x = fma(re, w.re, -(im * w.im));
@@ -46,18 +39,19 @@ static __device__ __forceinline__ void kz_turn(kz_real &re, kz_real &im, kz_poin
 	re = x;
 }
 
-/* Where a stage reads and writes: element `row` of the thread's column. */
+/* Where a stage reads and writes: element `row` of a column. */
 struct kz_tile {
 	kz_real *at;
+	__device__ __forceinline__ kz_tile column(int lane) const { return {at + lane}; }
 	__device__ __forceinline__ void get(int row, kz_real &re, kz_real &im) const
 	{
-		re = at[2 * row * KZ_STEP];
-		im = at[(2 * row + 1) * KZ_STEP];
+		re = at[2 * row * KZ_C];
+		im = at[(2 * row + 1) * KZ_C];
 	}
 	__device__ __forceinline__ void put(int row, kz_real re, kz_real im) const
 	{
-		at[2 * row * KZ_STEP] = re;
-		at[(2 * row + 1) * KZ_STEP] = im;
+		at[2 * row * KZ_C] = re;
+		at[(2 * row + 1) * KZ_C] = im;
 	}
 };
 
@@ -65,6 +59,10 @@ struct kz_tile {
 struct kz_filtered {
 	kz_tile tile;
 	const kz_point *factors;
+	__device__ __forceinline__ kz_filtered column(int lane) const
+	{
+		return {tile.column(lane), factors};
+	}
 	__device__ __forceinline__ void put(int row, kz_real re, kz_real im) const
 	{
 		kz_turn(re, im, factors[row]);
@@ -74,7 +72,7 @@ struct kz_filtered {
 
 struct kz_source {
 	const char *at;
-	kz_i64 step, part;
+	kz_i64 step, next, part; /* from row to row, from column to column */
 	const kz_point *chirp;
 	__device__ __forceinline__ void get(int row, kz_real &re, kz_real &im) const
 	{
@@ -97,7 +95,7 @@ struct kz_source {
 
 struct kz_target {
 	char *at;
-	kz_i64 step, part;
+	kz_i64 step, next, part;
 	const kz_point *twiddles;
 	kz_i64 twiddle_step;
 	kz_real scale;
@@ -218,6 +216,27 @@ template <int A, int B> struct kz_composite {
 template <> struct kz_butterfly<8> : kz_composite<2, 4> {};
 template <> struct kz_butterfly<16> : kz_composite<4, 4> {};
 
+/* Butterfly i of S * M, of R rows that are S * M apart; `w` has the R - 1 powers for its p. */
+template <int R, int S, int M, class From, class To>
+static __device__ __forceinline__ void kz_turn_rows(const From &from, const To &to,
+	const kz_point *w, int i)
+{
+	const int p = i / S, u = i % S;
+	kz_real re[R], im[R];
+#pragma unroll
+	for (int r = 0; r < R; r++) {
+		from.get(i + S * M * r, re[r], im[r]);
+	}
+	kz_butterfly<R>::run(re, im);
+#pragma unroll
+	for (int r = 0; r < R; r++) {
+		if (M > 1 && r > 0) {
+			kz_turn(re[r], im[r], w[p * (R - 1) + r - 1]);
+		}
+		to.put(u + S * (R * p + r), re[r], im[r]);
+	}
+}
+
 /* Butterflies of R rows that are R * M rows of S each; `w` has R - 1 powers for each of the M. */
 template <int R, int S, int M, class From, class To>
 static __device__ __forceinline__ void kz_stage(const From &from, const To &to, const kz_point *w,
@@ -225,42 +244,94 @@ static __device__ __forceinline__ void kz_stage(const From &from, const To &to, 
 {
 #pragma unroll 1
 	for (int i = first; i < S * M; i += KZ_T) {
-		const int p = i / S, u = i % S;
-		kz_real re[R], im[R];
-#pragma unroll
-		for (int r = 0; r < R; r++) {
-			from.get(i + S * M * r, re[r], im[r]);
+#ifdef KZ_SERIAL
+#pragma unroll 1
+		for (int lane = 0; lane < KZ_C; lane++) {
+			kz_turn_rows<R, S, M>(from.column(lane), to.column(lane), w, i);
 		}
-		kz_butterfly<R>::run(re, im);
-#pragma unroll
-		for (int r = 0; r < R; r++) {
-			if (M > 1 && r > 0) {
-				kz_turn(re[r], im[r], w[p * (R - 1) + r - 1]);
+#else
+		kz_turn_rows<R, S, M>(from, to, w, i);
+#endif
+	}
+}
+
+#ifdef KZ_SERIAL
+#define KZ_SYNC()
+
+/* Visit the elements of a tile by rows, or, where memory has the shorter steps along columns, by
+ * columns: as many rows at a time as two lines of the cache have elements. */
+template <bool by_columns, class Visit>
+static __device__ __forceinline__ void kz_visit(int lanes, Visit visit)
+{
+	const int height = by_columns ? 128 / (int)sizeof(kz_point) : 1;
+#pragma unroll 1
+	for (int top = 0; top < KZ_N; top += height) {
+		const int end = top + height < KZ_N ? top + height : KZ_N;
+#pragma unroll 1
+		for (int lane = 0; lane < lanes; lane++) {
+			if (!by_columns) {
+				visit(top, lane);
+				continue;
 			}
-			to.put(u + S * (R * p + r), re[r], im[r]);
+#pragma unroll 1
+			for (int row = top; row < end; row++) {
+				visit(row, lane);
+			}
 		}
 	}
 }
 
-static __device__ __forceinline__ void kz_stages(const kz_source &from, const kz_target &to,
-	const kz_tile &a, const kz_tile &b, const kz_point *w, int first);
+/* Columns that are not there are zeros. */
+static __device__ __forceinline__ void kz_fill(const kz_tile &tile, const kz_source &from,
+	int lanes)
+{
+	kz_visit<KZ_IN_BY_COLUMNS>(lanes, [&](int row, int lane) {
+		kz_real re, im;
+		kz_source column = from;
+		column.at += lane * from.next;
+		column.get(row, re, im);
+		tile.column(lane).put(row, re, im);
+	});
+	for (int row = 0; row < KZ_N && lanes < KZ_C; row++) {
+		for (int lane = lanes; lane < KZ_C; lane++) {
+			tile.column(lane).put(row, 0, 0);
+		}
+	}
+}
 
+static __device__ __forceinline__ void kz_empty(const kz_tile &tile, const kz_target &to, int lanes)
+{
+	kz_visit<KZ_OUT_BY_COLUMNS>(lanes, [&](int row, int lane) {
+		kz_real re, im;
+		kz_target column = to;
+		column.at += lane * to.next;
+		column.twiddles += lane * KZ_TWIDDLE_COLUMN;
+		tile.column(lane).get(row, re, im);
+		column.put(row, re, im);
+	});
+}
+#else
+#define KZ_SYNC() __syncthreads()
+#endif
+
+/* `part` is the thread's place in its column, or the number of columns of a serial thread. */
+static __device__ __forceinline__ void kz_stages(const kz_source &from, const kz_target &to,
+	const kz_tile &a, const kz_tile &b, const kz_point *w, int part);
+
+#ifdef KZ_SERIAL
+extern "C" __global__ void __launch_bounds__(1) kz_kernel(char *out, const char *in,
+#else
 extern "C" __global__ void __launch_bounds__(KZ_C * KZ_T) kz_kernel(char *out, const char *in,
+#endif
 	const kz_point *__restrict__ roots, const kz_point *__restrict__ twiddles,
 	const __grid_constant__ kz_pass pass)
 {
-#ifdef KZ_SERIAL
-	const int lane = threadIdx.x, first = 0;
-#else
-	const int lane = threadIdx.x % KZ_C, first = threadIdx.x / KZ_C;
-#endif
 	kz_i64 other = (kz_i64)blockIdx.x / pass.chunks;
 	kz_i64 column = ((kz_i64)blockIdx.x - other * pass.chunks) * KZ_C;
 #ifndef KZ_PARTIAL
 	/* The last tile shares columns with the one before it: both write the same. */
 	column = column < pass.columns - KZ_C ? column : pass.columns - KZ_C;
 #endif
-	column += lane;
 	for (int d = (int)pass.ndim - 1; d >= 0; d--) {
 		const kz_i64 rest = other / pass.dims[d], at = other - rest * pass.dims[d];
 		other = rest;
@@ -268,28 +339,28 @@ extern "C" __global__ void __launch_bounds__(KZ_C * KZ_T) kz_kernel(char *out, c
 		in += at * pass.in_strides[d];
 		twiddles += at * pass.twiddle_strides[d];
 	}
-#if !defined(KZ_PARTIAL)
+#ifdef KZ_SERIAL
+	const int part = pass.columns - column < KZ_C ? (int)(pass.columns - column) : KZ_C;
 	const bool is_there = true;
-#elif defined(KZ_SERIAL)
-	const bool is_there = true;
-	if (column >= pass.columns) {
-		return;
-	}
+	kz_real tile[2 * KZ_N * KZ_C], other_tile[2 * KZ_N * KZ_C];
+	const kz_tile a = {tile}, b = {other_tile};
 #else
+	const int lane = threadIdx.x % KZ_C, part = threadIdx.x / KZ_C;
+	column += lane;
+#ifdef KZ_PARTIAL
 	const bool is_there = column < pass.columns;
 	column = is_there ? column : pass.columns - 1;
-#endif
-#ifdef KZ_SERIAL
-	kz_real halves[2][2 * KZ_N];
-	const kz_tile a = {halves[0]}, b = {halves[1]};
 #else
+	const bool is_there = true;
+#endif
 	__shared__ kz_real halves[2][2 * KZ_N * KZ_C];
 	const kz_tile a = {halves[0] + lane}, b = {halves[1] + lane};
 #endif
-	const kz_source from = {in + column * KZ_IN_COLUMN, pass.in_row, pass.in_part, twiddles};
-	const kz_target to = {out + column * KZ_OUT_COLUMN, pass.out_row, pass.out_part,
-		twiddles + column * pass.twiddle_column, pass.twiddle_row, (kz_real)pass.scale,
+	const kz_i64 in_next = KZ_IN_COLUMN, out_next = KZ_OUT_COLUMN;
+	const kz_source from = {in + column * in_next, pass.in_row, in_next, pass.in_part, twiddles};
+	const kz_target to = {out + column * out_next, pass.out_row, out_next, pass.out_part,
+		twiddles + column * KZ_TWIDDLE_COLUMN, pass.twiddle_row, (kz_real)pass.scale,
 		is_there};
-	kz_stages(from, to, a, b, roots, first);
+	kz_stages(from, to, a, b, roots, part);
 }
 #endif

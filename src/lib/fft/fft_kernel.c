@@ -21,7 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FFT_LANES = 32, FFT_TILE = 16384, FFT_THREADS = 256 }; /* bytes of half a tile of a GPU */
+enum { FFT_LANES = 32, /* the most columns of a tile */
+	FFT_TILE = 16384, FFT_THREADS = 256 }; /* bytes of half a tile of a GPU */
 
 struct fft_class {
 	kz_dtype dtype;
@@ -31,9 +32,11 @@ struct fft_class {
 	uint8_t stage_count;
 	uint8_t is_inverse;
 	uint8_t has_twiddles, has_scale;
-	uint8_t is_partial;
+	uint8_t is_partial, is_serial;
+	uint8_t in_by_columns, out_by_columns; /* steps along a column are the shorter ones */
 	uint8_t in, out;           /* enum fft_form */
 	int32_t in_column, out_column; /* steps in points that the kernel is made for; 0: any */
+	int32_t twiddle_column;    /* the step in the table of twiddles */
 	int32_t columns, threads;  /* of a block: side by side, and of each column */
 };
 
@@ -100,9 +103,9 @@ static void fft_write_calls(struct str *source, const struct fft_class *class)
 {
 	int span = 1, rest = class->points, roots = 0;
 	int count = class->stage_count, all = class->chirp ? 2 * count : count;
-	str_add(source, "static __device__ __forceinline__ void kz_stages(const kz_source &from, "
+	str_addf(source, "static __device__ __forceinline__ void kz_stages(const kz_source &from, "
 		"const kz_target &to,\nconst kz_tile &a, const kz_tile &b, const kz_point *w, int "
-		"first)\n{\n");
+		"part)\n{\n%s", class->is_serial ? "kz_fill(b, from, part);\n" : "");
 	for (int i = 0; i < all; i++) {
 		int radix = class->radices[i % count];
 		const char *in = i % 2 ? "a" : "b", *out = i % 2 ? "b" : "a";
@@ -113,18 +116,21 @@ static void fft_write_calls(struct str *source, const struct fft_class *class)
 		}
 		rest /= radix;
 		str_addf(source, "kz_stage<%d, %d, %d>(%s, ", radix, span, rest,
-			i == 0 ? "from" : in);
+			i == 0 && !class->is_serial ? "from" : in);
 		if (i == all - 1) {
-			str_add(source, "to");
+			str_add(source, class->is_serial ? out : "to");
 		} else if (i == count - 1) {
 			str_addf(source, "kz_filtered{%s, to.twiddles + KZ_CHIRP}", out);
 		} else {
 			str_add(source, out);
 		}
-		str_addf(source, ", w + %d, first);\n%s", roots,
+		str_addf(source, ", w + %d, %s);\n%s", roots, class->is_serial ? "0" : "part",
 			i == all - 1 ? "" : "KZ_SYNC();\n");
 		roots += (radix - 1) * rest;
 		span *= radix;
+	}
+	if (class->is_serial) {
+		str_addf(source, "kz_empty(%s, to, part);\n", all % 2 ? "a" : "b");
 	}
 	str_add(source, "}\n");
 }
@@ -156,7 +162,9 @@ static void fft_write_source(struct str *source, const void *context)
 	if (class->chirp) {
 		str_addf(source, "#define KZ_CHIRP %d\n", class->chirp);
 	}
-	str_addf(source, "#define KZ_IN_FORM %d\n#define KZ_OUT_FORM %d\n", class->in, class->out);
+	str_addf(source, "#define KZ_IN_FORM %d\n#define KZ_OUT_FORM %d\n#define KZ_IN_BY_COLUMNS %d\n"
+		"#define KZ_OUT_BY_COLUMNS %d\n#define KZ_TWIDDLE_COLUMN %d\n", class->in, class->out,
+		class->in_by_columns, class->out_by_columns, class->twiddle_column);
 	str_add(source, device_points);
 	str_add(source, device_fft);
 	for (int i = 0; i < class->stage_count; i++) {
@@ -226,17 +234,16 @@ static int fft_choose_column(const struct fft_direction *directions, int count, 
 	return best;
 }
 
-static void fft_pass_fill(struct kz_pass *out, const struct fft_job *job,
-	const struct fft_pass *pass, int64_t lanes)
+static void fft_pass_fill(struct kz_pass *out, struct fft_class *class, const struct fft_job *job,
+	const struct fft_pass *pass)
 {
 	struct fft_direction directions[FFT_DIMS];
 	int count = fft_pass_directions(directions, job, pass);
-	int column = count ? fft_choose_column(directions, count, lanes) : -1;
+	int column = count ? fft_choose_column(directions, count, class->columns) : -1;
 	struct fft_direction at = count ? directions[column]
 		: (struct fft_direction){1, dtype_size(job->dtype), dtype_size(job->dtype), 0};
 	*out = (struct kz_pass){
 		.columns = at.extent, .in_column = at.in, .out_column = at.out,
-		.twiddle_column = at.twiddle,
 		.in_part = job->in.part, .out_part = job->out.part,
 		.in_row = job->in.step * pass->span * pass->rest,
 		.out_row = job->out.step * pass->span,
@@ -251,12 +258,21 @@ static void fft_pass_fill(struct kz_pass *out, const struct fft_job *job,
 			out->twiddle_strides[out->ndim++] = directions[i].twiddle;
 		}
 	}
+	class->twiddle_column = (int32_t)at.twiddle;
+	if (class->is_serial) {
+		class->in_by_columns = llabs(out->in_row) < llabs(at.in);
+		class->out_by_columns = llabs(out->out_row) < llabs(at.out);
+		while (class->columns / 2 >= at.extent) {
+			class->columns /= 2;
+		}
+	}
 }
 
 /* The columns of a tile and the threads of a column. */
 static void fft_choose_block(struct fft_class *class, int64_t size, const struct schedule *schedule)
 {
-	if (schedule->threads == 1) {
+	class->is_serial = schedule->threads == 1;
+	if (class->is_serial) {
 		class->columns = FFT_LANES;
 		class->threads = 1;
 		return;
@@ -379,7 +395,7 @@ kz_status fft_pass_launch(const struct fft_job *job, const struct fft_plan *plan
 	};
 	memcpy(class.radices, pass->radices, sizeof(pass->radices));
 	fft_choose_block(&class, size, fft_schedule(job->device));
-	fft_pass_fill(&shape, job, pass, class.columns);
+	fft_pass_fill(&shape, &class, job, pass);
 	shape.chunks = divide_up(shape.columns, class.columns);
 	/* What is transformed in place must not be so twice. */
 	class.is_partial = shape.columns < class.columns
@@ -390,7 +406,7 @@ kz_status fft_pass_launch(const struct fft_job *job, const struct fft_plan *plan
 	for (int64_t i = 0; i < shape.ndim; i++) {
 		tiles *= shape.dims[i];
 	}
-	run.block = kz_dim((int64_t)class.columns * class.threads, 1, 1);
+	run.block = kz_dim(class.is_serial ? 1 : (int64_t)class.columns * class.threads, 1, 1);
 	kz_status st = fft_grid(&run.grid, tiles, err);
 	return st ? st : kernels_run(&run, err);
 }

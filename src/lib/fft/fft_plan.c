@@ -16,6 +16,7 @@
 #include <string.h>
 
 enum { FFT_LONE_POINTS = 64, FFT_FIRST = 32,
+	FFT_TWOS = 4, FFT_SERIAL_TWOS = 3, /* of a butterfly: 8 complex numbers fill 16 registers */
 	FFT_TILE_BYTES = 16384, /* of a lane's column, where it is a row */
 	FFT_MOST_PADDED = 7 }; /* the largest prime of a convolution, whose length is free */
 
@@ -98,14 +99,14 @@ static bool fft_split_row(struct fft_plan *plan, int64_t most)
 	return isfinite(least);
 }
 
-/* The radices of a pass: twos in groups of up to four, then the odd primes. */
-static void fft_pass_factor(struct fft_pass *pass)
+/* The radices of a pass: twos in groups of up to `most`, then the odd primes. */
+static void fft_pass_factor(struct fft_pass *pass, int most)
 {
 	int64_t left = pass->points;
 	int twos = __builtin_ctzll((unsigned long long)left);
 	left >>= twos;
 	while (twos > 0) {
-		int bits = twos == 5 ? 3 : twos > 4 ? 4 : twos;
+		int bits = twos <= most ? twos : twos == most + 1 ? most - 1 : most;
 		pass->radices[pass->stage_count++] = (uint8_t)(1 << bits);
 		twos -= bits;
 	}
@@ -401,7 +402,7 @@ static kz_status fft_plan_create(struct fft_plan **out, struct kz_device *dev,
 		span *= pass->points;
 		assert(span > 0);
 		pass->rest = plan->padded ? 1 : key->length / span;
-		fft_pass_factor(pass);
+		fft_pass_factor(pass, schedule->threads == 1 ? FFT_SERIAL_TWOS : FFT_TWOS);
 	}
 	kz_status st = plan->padded || plan->pass_count || is_table ? fft_plan_fill(plan, dev, err)
 		: error_set(err, KZ_UNSUPPORTED, "fft: length %lld is too large",
