@@ -31,6 +31,7 @@ LAYERS := \
 	cpu/ptx:cpu:llvm \
 	cpu/mem:cpu \
 	cpu/runtime:cpu \
+	cpu/check:cpu \
 	cpu/ir:cpu:llvm \
 	cpu/codegen/passes:llvm \
 	cpu/codegen/values:llvm \

@@ -290,7 +290,11 @@ typedef enum kz_option {
 	/** 1: a profiler that was told to wait for it, as by `nsys profile
 	    --capture-range=cudaProfilerApi`, begins to collect; 0: it stops.  Without a profiler
 	    nothing happens. */
-	KZ_OPTION_PROFILER = 2
+	KZ_OPTION_PROFILER = 2,
+	/** A set of kz_check (check.h), instead of those that KUDZU_CHECK names: which bugs of
+	    kernels the CPU devices of the process look for, in modules that are loaded and memory
+	    that is allocated from now on.  0: as KUDZU_CHECK says. */
+	KZ_OPTION_CHECK = 3
 } kz_option;
 
 /** How a thread of the host waits for a device.  The numbers are the driver's. */
@@ -307,7 +311,8 @@ typedef enum kz_schedule {
  *
  * @param value as the option says.
  * @return KZ_OK; KZ_INVALID for no device, no option, and a value that the option does not have;
- *         KZ_UNSUPPORTED for what a GPU cannot do: 0 for KZ_OPTION_LIMITS; KZ_UNSUPPORTED or
+ *         KZ_UNSUPPORTED for what a GPU cannot do: 0 for KZ_OPTION_LIMITS, a check, for which the
+ *         error names compute-sanitizer; KZ_UNSUPPORTED or
  *         KZ_VERSION if the driver does not know it; the driver's failures.
  */
 KZ_API KZ_NODISCARD kz_status kz_device_set_option(kz_device *dev, kz_option option, int64_t value,

@@ -61,7 +61,7 @@ typedef struct kz_compile_options {
 	                                       without a device, PTX that every device can load.
 	                                       The CPU device takes PTX: "sm_90" is "compute_90" */
 	int line_info;                    /**< nonzero: keep source lines for profilers.
-	                                       KUDZU_CPU_GUARD keeps them in any case, with the
+	                                       KUDZU_CHECK keeps them in any case, with the
 	                                       file of keep_source where there can be one */
 	int debug;                        /**< nonzero: device debugging, no optimization */
 	int fast_math;                    /**< nonzero: --use_fast_math */

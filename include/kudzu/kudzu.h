@@ -21,6 +21,7 @@
  *	texture.h      CUDA arrays, textures, surfaces
  *	layout.h       a struct on host and device
  *	output.h       what kernels print
+ *	check.h        bugs of kernels that the CPU device finds
  *
  * Compile ahead of the run
  *	image.h        compile without a device
@@ -146,6 +147,7 @@
 #include <kudzu/npy.h>
 #include <kudzu/ops.h>
 #include <kudzu/output.h>
+#include <kudzu/check.h>
 #include <kudzu/pool.h>
 #include <kudzu/prepared.h>
 #include <kudzu/random.h>

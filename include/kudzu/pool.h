@@ -84,7 +84,7 @@ KZ_API KZ_NODISCARD kz_status kz_device_limit_memory(kz_device *dev, int64_t siz
  * Choose whether buffers come from the pool, or each from the driver, from now on.
  *
  * @param enabled 0 for the driver.  The pool keeps what is live; kz_device_trim returns the rest.
- *                With KUDZU_CPU_GUARD buffers of the CPU device come from the driver anyway.
+ *                With KUDZU_CHECK buffers of the CPU device come from the driver anyway.
  * @return KZ_OK.
  */
 KZ_API KZ_NODISCARD kz_status kz_device_use_pool(kz_device *dev, int enabled, kz_error *err);

@@ -6,6 +6,7 @@
 #include "base/cuda_abi.h"
 
 #include <stdatomic.h>
+#include <stdint.h>
 
 /* The first device of our own driver, 16 bytes.  Those of the others differ from it in the last
  * byte only. */
@@ -13,13 +14,13 @@
 #define CU_DEVICE_UUID_KUDZU_SAME 15
 /* Not NVIDIA's, whose drivers call them invalid values: 1 from a device that runs PTX only; the
  * version of the LLVM that makes its code, 190107 is 19.1.7; how wide the gaps around memory that
- * kernels address can be, in KiB, and what that is where addresses are not scarce; 1 if
- * KUDZU_CPU_GUARD is on, so that each array wants an allocation of its own. */
+ * kernels address can be, in KiB, and what that is where addresses are not scarce; the checks that
+ * are on, a set (checks.h): each array wants an allocation of its own then. */
 #define CU_DEVICE_ATTRIBUTE_KUDZU_PTX_ONLY ((CUdevice_attribute)0x4B5A0001)
 #define CU_DEVICE_ATTRIBUTE_KUDZU_LLVM_VERSION ((CUdevice_attribute)0x4B5A0002)
 #define CU_DEVICE_ATTRIBUTE_KUDZU_GAP ((CUdevice_attribute)0x4B5A0003)
 #define CU_DEVICE_KUDZU_GAP_WIDE (16 << 20)
-#define CU_DEVICE_ATTRIBUTE_KUDZU_GUARD ((CUdevice_attribute)0x4B5A0004)
+#define CU_DEVICE_ATTRIBUTE_KUDZU_CHECKS ((CUdevice_attribute)0x4B5A0004)
 
 /* The time limit of kernels, in nanoseconds; 0: none.  The limit of cuCtxSetLimit is the device's,
  * as KUDZU_CPU_TIMEOUT sets it, for launches that begin from then on, until its last context ends.
@@ -31,6 +32,24 @@
 /* The flags of cuLogsDumpToMemory by which our driver writes one line: the newest that the calling
  * thread has logged since it asked last.  The iterator is left alone. */
 #define CU_LOGS_KUDZU_OWN 0x4B5A0001u
+
+/* What a check of kernels has found (KUDZU_CHECK): one side, or both of those that do not go
+ * together.  The texts live as long as the driver. */
+#define KUDZU_REPORT_SIDES 2
+struct kudzu_report_side {
+	const char *what;      /* "read of 4 bytes at address 0x10, which is in no allocation" */
+	const char *file;      /* empty: it is not known */
+	int line, column;
+	uint32_t block[3], thread[3];
+};
+struct kudzu_report {
+	const char *check;     /* "memory" */
+	const char *kernel;
+	const char *text;      /* all of it, in lines, as a compiler would write it */
+	int side_count;
+	struct kudzu_report_side sides[KUDZU_REPORT_SIDES];
+	uint64_t count;        /* how often it was found */
+};
 
 /* The private table of our driver: cuGetExportTable gives it for the UUID of its device.  What
  * kernels print goes to standard output, and what fails of their assertions to standard error,
@@ -48,6 +67,8 @@ struct kudzu_exports {
 	size_t (*module_size)(CUmodule module);
 	int (*flush_output)(CUcontext context);
 	const atomic_bool *has_output;
+	size_t (*list_reports)(struct kudzu_report *out, size_t most);
+	CUresult (*set_checks)(unsigned checks);
 };
 
 /* Our own: bytes of machine code of a kernel, how many of its threads each call of that runs,

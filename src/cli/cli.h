@@ -11,6 +11,8 @@ enum cli_exit {
 	CLI_OK = 0,
 	CLI_FAILED = 1, /* the answer is no, or no answer is possible */
 	CLI_USAGE = 2,  /* the question was wrong */
+	CLI_REPORTS = 3, /* a check has found something */
+	CLI_INACTIVE = 4, /* the check was not active, so it says nothing */
 	CLI_CANNOT_RUN = 126, /* as shells have it: the program is there, and does not run */
 	CLI_NOT_FOUND = 127   /* there is no such program */
 };

@@ -170,13 +170,14 @@ static const struct command {
 	"  --time N                      launch N more times, and print how long a launch takes\n"
 	"  --watch                       run again whenever FILE or a header of it changes\n"
 	"  --device NAME                 cpu, cuda, cuda:1; else the default\n"
-	"  --check                       find accesses outside of the arrays\n"
+	"  --check[=LIST]                find bugs: memory, init, or all; without LIST memory\n"
 	"  -I FOLDER, -D MACRO[=TEXT], -a, --arch ARCH, --std STD\n"
 	"                                as for `kudzu compile`\n"
 	"\n"
 	"The exit status is 0; 1 if the file does not compile or the kernel fails; 2 for a usage\n"
 	"error, a file that cannot be read, a kernel that the file does not have, arguments that\n"
-	"it does not take, a grid that is not possible, or arrays that are too large.\n"},
+	"it does not take, a grid that is not possible, or arrays that are too large; with\n"
+	"--check 3 if it has found a bug, and 4 if it was not active.\n"},
 {"worker", worker_main, 0, "worker",
 	"compile for a program that warms up",
 	"kz_warm_up and kz_tune start this command to compile many sources in several processes.\n"

@@ -75,8 +75,7 @@ static bool run_read_option(struct run *run, int option, char *value)
 		run->device = value;
 		return true;
 	case 'c':
-		run->check = true;
-		run->source.compile.line_info = 1;
+		run->check = value ? value : "memory";
 		return true;
 	default:
 		return source_options_take(&run->source, option, value);
@@ -95,7 +94,7 @@ static bool run_read_words(struct run *run, int argc, char **argv)
 		{"schedules", required_argument, NULL, 'S'},
 		{"watch", no_argument, NULL, 'w'},
 		{"device", required_argument, NULL, 'd'},
-		{"check", no_argument, NULL, 'c'},
+		{"check", optional_argument, NULL, 'c'},
 		{"arch", required_argument, NULL, 'a'},
 		{"std", required_argument, NULL, 's'},
 		{NULL, 0, NULL, 0},
@@ -119,15 +118,18 @@ static bool run_read_words(struct run *run, int argc, char **argv)
 
 /* One run */
 
-/* Print an access that --check has found; false for any other failure. */
-static bool run_fail_access(const struct run *run, const struct run_values *values,
-	const struct parameters *parameters, const struct source *source, kz_error *err)
+/* After a failure: print what --check has found, and which argument it is about; false if it has
+ * found nothing, so that the failure is another one. */
+static bool run_fail_check(const struct run *run, kz_device *dev, const struct run_values *values,
+	const struct parameters *parameters, kz_error *err)
 {
-	char *text = run->check ? run_guard_explain(values, parameters, source, err) : NULL;
-	if (!text) {
+	if (!run->check || run_check_end(dev) != CLI_REPORTS) {
 		return false;
 	}
-	report_log(text);
+	char *text = run_check_explain(values, parameters, err);
+	if (text) {
+		report_log(text);
+	}
 	free(text);
 	kz_error_clear(err);
 	return true;
@@ -192,7 +194,6 @@ static kz_status run_launch_and_show(struct run *run, kz_device *dev, kz_kernel 
 	}
 	run_show_extents(run, values);
 	if ((st = kz_device_synchronize(dev, err))
-	    || (run->check && (st = run_guard_check(values, parameters, err)))
 	    || (run->schedules && (st = run_schedules_note(run, values, parameters, err)))
 	    || (!run->is_rehearsal && (st = run_show(run, values, parameters, err)))) {
 		return st;
@@ -219,8 +220,10 @@ static int run_kernel(struct run *run, kz_device *dev, kz_kernel *kernel,
 		kz_error_clear(&err);
 	} else if (run_launch_and_show(run, dev, kernel, &values, &parameters, &err)) {
 		status = run->seed > 0 ? run_schedules_fail(run, &err)
-			: run_fail_access(run, &values, &parameters, source, &err) ? CLI_FAILED
+			: run_fail_check(run, dev, &values, &parameters, &err) ? CLI_REPORTS
 			: run_fail(run, &err);
+	} else if (run->check) {
+		status = run_check_end(dev);
 	}
 	run_values_finish(&values);
 	return status;
@@ -270,12 +273,10 @@ static int run_source(struct run *run, const struct source *source)
 	if (kz_device_open(&dev, run->device, &err)
 	    || run_schedules_mute(run, dev, &err)) {
 		status = run_fail(run, &err);
-	} else if (run->schedules && !run_guard_is_exact(dev)) {
+	} else if (run->schedules && strcmp(kz_device_name(dev), "cpu") != 0) {
 		fprintf(stderr, "%s: --schedules: only the CPU device can run threads in another "
 			"order: --device cpu\n", name);
 		status = CLI_USAGE;
-	} else if (run->is_rehearsal && !run_guard_is_exact(dev)) {
-		status = CLI_OK;
 	} else if (source_load(&mod, dev, source, &run->source, run_instance(run), &err)) {
 		status = run_fail(run, &err);
 	} else {
@@ -289,26 +290,16 @@ static int run_source(struct run *run, const struct source *source)
 	return status;
 }
 
-/* --check launches twice.  The first launch guards what is before the arrays, and its output is
- * not shown. */
 static int run_once(struct run *run)
 {
 	struct source source;
-	int status = CLI_OK;
 	if (!source_open(&source, "run", run->file)) {
 		return CLI_USAGE;
-	}
-	if (run->check) {
-		int output = run_guard_begin();
-		run->is_rehearsal = true;
-		status = run_source(run, &source);
-		run->is_rehearsal = false;
-		run_guard_next(output);
 	}
 	if (run->schedules) {
 		run_schedules_set(run, 0);
 	}
-	status = status == CLI_OK ? run_source(run, &source) : status;
+	int status = run_source(run, &source);
 	for (int64_t seed = 1; seed <= run->schedules && status == CLI_OK; seed++) {
 		run_schedules_set(run, seed);
 		status = run_source(run, &source);
@@ -364,6 +355,8 @@ int run_main(int argc, char **argv)
 		fprintf(stderr, "%s: out of memory\n", name);
 	} else if (!run_read_words(run, argc, argv)) {
 		status = CLI_USAGE;
+	} else if (run->check && !run_check_begin(run->check)) {
+		fprintf(stderr, "%s: out of memory\n", name);
 	} else if (run->watch) {
 		status = run_watch(run);
 	} else {

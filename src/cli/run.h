@@ -27,8 +27,8 @@ struct run {
 	int64_t shared_size;
 	int64_t times;      /* --time; 0: not asked for */
 	bool watch;
-	bool check;
-	bool is_rehearsal;  /* of --check and --schedules: nothing is shown */
+	const char *check;  /* --check: which checks; NULL: not asked for */
+	bool is_rehearsal;  /* of --schedules: nothing is shown */
 	int64_t schedules;  /* --schedules; 0: not asked for */
 	int64_t seed;       /* of the schedule that runs; 0: the usual order, */
 	char *kept[RUN_MAX]; /* in which the arrays got these bytes; */
@@ -45,7 +45,6 @@ struct run {
 struct run_values {
 	kz_arg args[RUN_MAX];
 	kz_array *arrays[RUN_MAX]; /* NULL for an argument that is not an array */
-	kz_buffer *zones[RUN_MAX]; /* --check: an array with what is around it; else NULL */
 	char *bytes[RUN_MAX];      /* what small vectors are; else NULL */
 	size_t failed;             /* the argument that could not be made */
 };
@@ -77,21 +76,14 @@ int run_fail(const struct run *run, kz_error *err);
 int run_find_kernel(kz_kernel **out, const struct run *run, kz_module *mod,
 	const struct source *source, bool must);
 
-/* --check, see run_guard.c.  run_guard_begin is for the first launch, of which nothing is
- * printed; what it returns is for the second. */
-int run_guard_begin(void);
-void run_guard_next(int output);
-/* Whether the device itself finds accesses out of bounds. */
-bool run_guard_is_exact(const kz_device *dev);
-/* For other devices: put zones around an array, and look whether the kernel has written there;
- * KZ_FAULT if it has. */
-kz_status run_guard(struct run_values *values, size_t index, kz_device *dev, kz_error *err);
-kz_status run_guard_check(const struct run_values *values, const struct parameters *parameters,
-	kz_error *err);
-/* Explain a failure of the device by the arguments, as text that is freed with free; NULL if it
- * is no access out of bounds. */
-char *run_guard_explain(const struct run_values *values, const struct parameters *parameters,
-	const struct source *source, const kz_error *err);
+/* run_check.c: --check.  Turn the checks on, before the device is opened: false if memory runs
+ * out.  Print what they have found: the exit status. */
+bool run_check_begin(const char *checks);
+int run_check_end(kz_device *dev);
+/* Say which element of which argument a failure of the device is about, as text that is freed with
+ * free; NULL if it is not about an argument. */
+char *run_check_explain(const struct run_values *values, const struct parameters *parameters,
+	const kz_error *err);
 
 /* --schedules, see run_schedules.c.  Begin a run under a seed, 0 for the usual order, on a device
  * of which nothing is shown then. */

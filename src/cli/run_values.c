@@ -141,8 +141,6 @@ static kz_status values_make_value(struct run_values *out, size_t index, kz_devi
 		return values_make_scalar(out, index, argument, type, err);
 	default:
 		st = values_make_array(&out->arrays[index], dev, argument, err);
-		st = st || !run->check || run_guard_is_exact(dev) ? st
-			: run_guard(out, index, dev, err);
 		out->args[index] = kz_arg_array(out->arrays[index]);
 		return st;
 	}
@@ -167,7 +165,6 @@ void run_values_finish(struct run_values *values)
 {
 	for (size_t i = 0; i < RUN_MAX; i++) {
 		kz_array_release(values->arrays[i]);
-		kz_buffer_release(values->zones[i]);
 		free(values->bytes[i]);
 	}
 }

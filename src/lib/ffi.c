@@ -24,6 +24,7 @@
 	X(kz_tune_parameter) X(kz_tune_config) X(kz_tune_result) \
 	S(kz_tunable) S(kz_tune_options) S(kz_tuning_info) \
 	X(kz_nodes) X(kz_live_counts) X(kz_copy_side) X(kz_buffer_handle) X(kz_leak) \
+	X(kz_report) X(kz_report_side) \
 	S(kz_cache_figures) S(kz_custom_options) S(kz_elementwise_call) S(kz_reduction_call) \
 	S(kz_device_info) S(kz_compile_options) S(kz_variable_info) S(kz_resources) \
 	S(kz_launch_options) S(kz_kernel_info) S(kz_link_options) \

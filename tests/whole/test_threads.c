@@ -512,7 +512,7 @@ static kz_status ask(void)
 
 static kz_status (*const calls[])(void) = {wait_for_b, wait_for_event, wait_for_device, get, ask};
 
-static bool has_lines; /* as with KUDZU_CPU_GUARD */
+static bool has_lines; /* as with KUDZU_CHECK */
 
 /* What the driver says of the kernel, if it says something. */
 static void check_cause(const char *kernel, const char *thread, int line)
@@ -535,7 +535,7 @@ START_TEST(a_fault_in_another_stream_names_that_streams_kernel)
 {
 	const int at = _i % (2 * (int)countof(calls));
 	has_lines = at % 2;
-	setenv("KUDZU_CPU_GUARD", has_lines ? "1" : "0", 1);
+	setenv("KUDZU_CHECK", has_lines ? "memory" : "", 1);
 	open_faulty(_i / (2 * (int)countof(calls)));
 	ok(run("wild", a, of_a));
 	kz_status st = kz_event_record(passed, a, &err);

@@ -17,6 +17,7 @@
 #include "cpu/abi/api_array.h"
 
 #include "base/alloc.h"
+#include "cpu/check/check_kernel.h"
 #include "cpu/exec/worker_pool.h"
 #include "cpu/mem/fault.h"
 #include "cpu/stream/condition.h"
@@ -172,8 +173,8 @@ static CUresult context_create_locked(struct context **out, unsigned flags, CUde
 	context->host.find_texture = texture_find;
 	context->host.find_surface = surface_find;
 	context->host.find_condition = condition_find_value;
-	context->host.may_access = context_may_access;
-	context->host.find_unwritten = context_find_unwritten;
+	context->host.may_access = device_count() > 1 ? context_may_access : NULL;
+	context->host.check = access_check;
 	context_init_limits(context);
 	pthread_mutex_init(&context->lock, NULL);
 	pthread_mutex_init(&context->host.output_lock, NULL);

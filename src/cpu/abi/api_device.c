@@ -145,8 +145,8 @@ API(cuDeviceGetAttribute, int *out, CUdevice_attribute attribute, CUdevice devic
 	case CU_DEVICE_ATTRIBUTE_KUDZU_GAP:
 		*out = (int)(gap_next(GAP_WIDE) >> 10);
 		return CUDA_SUCCESS;
-	case CU_DEVICE_ATTRIBUTE_KUDZU_GUARD:
-		*out = settings_get(SETTING_GUARD, GUARD_NONE) != GUARD_NONE;
+	case CU_DEVICE_ATTRIBUTE_KUDZU_CHECKS:
+		*out = (int)settings_checks();
 		return CUDA_SUCCESS;
 	case CU_DEVICE_ATTRIBUTE_KUDZU_LLVM_VERSION:
 		return device_llvm_version(__func__, out);

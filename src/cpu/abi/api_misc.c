@@ -3,6 +3,7 @@
 #include "base/common.h"
 
 #include "base/file.h"
+#include "cpu/check/report.h"
 #include "base/kudzu_abi.h"
 #include "cpu/abi/api.h"
 #include "cpu/config/settings.h"
@@ -136,6 +137,12 @@ static CUresult misc_set_limits(int value)
 	return CUDA_SUCCESS;
 }
 
+static CUresult misc_set_checks(unsigned checks)
+{
+	settings_put(SETTING_CHECK, checks);
+	return CUDA_SUCCESS;
+}
+
 static size_t misc_get_module_size(CUmodule handle)
 {
 	const struct module *module = handle_get(handle, API_MODULE);
@@ -147,7 +154,8 @@ API(cuGetExportTable, const void **out, const CUuuid *id)
 {
 	static const struct kudzu_exports exports = {.set_output = misc_set_output,
 		.flush_output = misc_flush_output, .has_output = &context_has_output,
-		.set_limits = misc_set_limits, .module_size = misc_get_module_size};
+		.set_limits = misc_set_limits, .module_size = misc_get_module_size,
+		.list_reports = report_list, .set_checks = misc_set_checks};
 	if (!out || !id) {
 		return api_null(__func__, "an argument");
 	}

@@ -29,9 +29,7 @@ static CUresult texture_check_memory(const char *call, const struct context *con
 	CUdeviceptr address, size_t size)
 {
 	char where[128];
-	// With a guard the address of memory says where it ends, and textures work at any.
-	if (address % (unsigned)device_attribute(CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT) != 0
-	    && settings_get(SETTING_GUARD, GUARD_NONE) == GUARD_NONE) {
+	if (address % (unsigned)device_attribute(CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT) != 0) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: address 0x%llx is not aligned as "
 			"CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT says", call, address);
 	}

@@ -17,6 +17,7 @@
 #include "cpu/codegen/values/emit_access.h"
 #include "cpu/codegen/values/emit_value.h"
 #include "cpu/ir/cfg.h"
+#include "cpu/ir/origin.h"
 #include "cpu/ir/yield.h"
 
 #include <string.h>
@@ -108,9 +109,10 @@ static bool emit_init(struct emit *e, unsigned class)
 	e->entries = mem_zalloc(func->block_count, sizeof(*e->entries));
 	e->written = mem_zalloc(func->reg_count + 1, sizeof(*e->written));
 	e->values = mem_zalloc(func->value_count + 1, sizeof(*e->values));
+	e->origins = e->asks ? origin_find(func) : NULL;
 	bool ok = e->regs && e->blocks && e->diverged && e->resumes && e->order && e->yield_points
 		&& e->kept && e->entering && e->live && e->entries && e->written && e->values
-		&& yield_find_points(func, e->yield_points)
+		&& (e->origins || !e->asks) && yield_find_points(func, e->yield_points)
 		&& (e->width == 1 || uniformity_analyze(&e->uniformity, func,
 			block_class_base(class), e->width, e->yield_points));
 	if (!ok) {
@@ -141,8 +143,7 @@ bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const struct jit_order *o
 	const unsigned width = order->width;
 	assert(width == 1 || (width >= 8 && width <= RT_MAX_WIDTH && (width & (width - 1)) == 0));
 	struct emit e = {.ir = ir, .module = order->module, .func = order->func, .diag = diag,
-		.width = width, .is_traced = order->is_traced, .is_checked = order->is_checked,
-		.is_watched = order->is_watched,
+		.width = width, .asks = order->asks, .checks = order->checks,
 		.has_avx512 = strstr(features, "+avx512f"), .has_avx2 = strstr(features, "+avx2"),
 		.has_f16c = strstr(features, "+f16c"),
 		.left_out = order->left_out};
@@ -165,6 +166,7 @@ bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const struct jit_order *o
 	mem_free(e.live);
 	mem_free(e.entries);
 	mem_free(e.values);
+	mem_free(e.origins);
 	mem_free(e.written);
 	emit_serial_finish(&e);
 	emit_interleave_finish(&e);

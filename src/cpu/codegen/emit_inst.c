@@ -32,8 +32,8 @@ static void inst_call_plain(struct emit *e, const struct ptx_inst *inst)
 static void inst_call_emitter(struct emit *e, const struct ptx_inst *inst)
 {
 	struct uniformity made = {.is_vector = true};
-	if (e->is_traced) {
-		emit_trace(e, inst);
+	if (e->asks) {
+		emit_check(e, inst);
 	}
 	if (!e->strategy->is_scalar) {
 		made = uniformity_of_result(&e->uniformity, inst);

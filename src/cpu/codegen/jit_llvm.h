@@ -31,9 +31,8 @@ struct jit_order {
 	bool is_vector;        /* make vectors of iterations */
 	bool is_quick;         /* code soon, rather than good code */
 	bool is_tangled;       /* no pass that looks at all edges */
-	bool is_traced;        /* it tells of its accesses: see emit_trace.c */
-	bool is_checked;       /* and asks whether they are allowed, */
-	bool is_watched;       /* and whether what it reads was written */
+	unsigned checks;       /* that it makes, a set */
+	bool asks;             /* it asks before its accesses: see emit_check.c */
 	uint64_t left_out;     /* passes: see config/passes.h */
 };
 

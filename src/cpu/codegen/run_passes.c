@@ -54,10 +54,10 @@ static void compile_run_llvm(struct compile *c, struct str *passes)
 
 static bool passes_make_gathers(struct compile *c)
 {
-	/* emit_trace.c writes to the same place as notes do. */
+	/* emit_check.c writes to the same place as notes do. */
 	if (c->order->width > 1 && c->gathers != GATHER_NONE) {
 		pass_gathers(c->ir, c->fn, c->gathers, c->order->width,
-			!c->order->is_traced);
+			!c->order->asks);
 	}
 	return true;
 }

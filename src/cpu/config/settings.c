@@ -113,12 +113,33 @@ static bool settings_parse_tier(const char *text, uint64_t *out)
 	return *out != SETTINGS_TIER_ONCE || strcmp(text, "once") == 0;
 }
 
-static bool settings_parse_guard(const char *text, uint64_t *out)
+static const char *const settings_check_names[] = {
+#define X(symbol, name) name,
+	CHECKS(X)
+#undef X
+	"all",
+};
+
+/* "memory,init" */
+static bool settings_parse_checks(const char *text, uint64_t *out)
 {
-	*out = strcmp(text, "start") == 0 ? GUARD_START
-		: strcmp(text, "init") == 0 ? GUARD_INIT
-		: strcmp(text, "0") == 0 ? GUARD_NONE : GUARD_END;
-	return *out != GUARD_END || strcmp(text, "end") == 0 || strcmp(text, "1") == 0;
+	*out = 0;
+	for (const char *next = text;; next++) {
+		size_t len = strcspn(next, ","), i = 0;
+		while (i < countof(settings_check_names)
+		    && (len != strlen(settings_check_names[i])
+			|| strncmp(next, settings_check_names[i], len) != 0)) {
+			i++;
+		}
+		if (i == countof(settings_check_names)) {
+			return false;
+		}
+		*out |= i == CHECK_COUNT ? CHECK_ALL : check_bit((enum check)i);
+		next += len;
+		if (*next == '\0') {
+			return true;
+		}
+	}
 }
 
 static bool settings_parse_limits(const char *text, uint64_t *out)
@@ -140,7 +161,11 @@ static const struct {
 	[SETTING_WIDTH] = {"KUDZU_CPU_WIDTH", settings_parse_width, "1, 8, 16 or 32"},
 	[SETTING_FEATURES] = {"KUDZU_CPU_FEATURES", features_parse,
 		"sse2, sse4, avx, avx2, avx512 or native"},
-	[SETTING_GUARD] = {"KUDZU_CPU_GUARD", settings_parse_guard, "end or 1, start, init, or 0"},
+	[SETTING_CHECK] = {"KUDZU_CHECK", settings_parse_checks, "a list of "
+#define X(symbol, name) name ", "
+		CHECKS(X)
+#undef X
+		"or all"},
 	[SETTING_TIER] = {"KUDZU_CPU_TIER", settings_parse_tier, "1, 2 or once"},
 	[SETTING_PASSES] = {"KUDZU_CPU_PASSES", settings_parse_passes,
 		"passes to leave out, such as -prefetch,-no-wrap"},
@@ -172,10 +197,20 @@ bool settings_limited(void)
 	return settings_get(SETTING_LIMITS, LIMITS_ON) == LIMITS_ON;
 }
 
-bool settings_traced(void)
+unsigned settings_checks(void)
 {
-	return settings_get(SETTING_GUARD, GUARD_NONE) != GUARD_NONE
-		|| settings_get(SETTING_DEVICES, 1) > 1;
+	return (unsigned)settings_get(SETTING_CHECK, 0);
+}
+
+bool settings_prints_reports(void)
+{
+	const char *checks = env_get("KUDZU_CHECK"), *print = env_get("KUDZU_CHECK_PRINT");
+	return checks && *checks && !(print && strcmp(print, "0") == 0);
+}
+
+bool settings_asks(void)
+{
+	return settings_checks() != 0 || settings_get(SETTING_DEVICES, 1) > 1;
 }
 
 const char *settings_dump_folder(void)

@@ -6,6 +6,7 @@
  * cpu/config is what the CPU device is told from outside: settings.h has the environment variables,
  * features.h what the processor can do.
  */
+#include "base/checks.h"
 #include "base/common.h"
 
 enum setting {
@@ -14,7 +15,7 @@ enum setting {
 	SETTING_TIMEOUT, /* nanoseconds */
 	SETTING_WIDTH,   /* lanes */
 	SETTING_FEATURES, /* enum features_level */
-	SETTING_GUARD,   /* enum settings_guard */
+	SETTING_CHECK,   /* a set of checks: see base/checks.h */
 	SETTING_TIER,    /* enum jit_tier, or SETTINGS_TIER_ONCE */
 	SETTING_PASSES,  /* a set: see passes.h */
 	SETTING_LIMITS,  /* enum settings_limits */
@@ -29,10 +30,6 @@ enum setting {
 #define SETTINGS_MAX_SEED 999999999
 #define SETTINGS_TIER_ONCE 3  /* the tier that a kernel starts with, forever */
 
-/* At which end of its pages an allocation lies, so that an access beyond that end traps at once;
- * with GUARD_INIT at their end, and a kernel that reads what nothing has written traps, too. */
-enum settings_guard { GUARD_NONE, GUARD_END, GUARD_START, GUARD_INIT };
-
 /* Whether the device refuses what every GPU refuses, though it could do it. */
 enum settings_limits { LIMITS_OFF = 1, LIMITS_ON };
 
@@ -42,9 +39,18 @@ uint64_t settings_get(enum setting which, uint64_t otherwise);
 void settings_put(enum setting which, uint64_t value);
 /* Whether the limits of GPUs hold. */
 bool settings_limited(void);
-/* Whether kernels tell of their accesses (codegen/memory/emit_trace.c): for a guard, or because
+/* KUDZU_CHECK, a set of checks. */
+unsigned settings_checks(void);
+static inline bool settings_has_check(enum check check)
+{
+	return (settings_checks() & check_bit(check)) != 0;
+}
+/* Whether what checks find goes to standard error: the user has asked for checks, and not for
+ * KUDZU_CHECK_PRINT=0. */
+bool settings_prints_reports(void);
+/* Whether kernels ask before each access (codegen/memory/emit_check.c): for a check, or because
  * there is memory of several devices. */
-bool settings_traced(void);
+bool settings_asks(void);
 
 /* KUDZU_CPU_DUMP, the folder for the IR and the assembly of kernels; NULL if it is not set.  If
  * it is, kernels may not come from the cache, whose entries have no IR. */

@@ -143,14 +143,21 @@ void block_frame_bind(struct block_frame *frame, const struct block_frame_layout
 		slot->warp.alive = UINT32_MAX >> (32 - lanes);
 		slot->warp.exchange = &block->exchanges[first / RT_GROUP];
 		slot->warp.fail = &frame->fail;
+		slot->warp.ranges = frame->ranges;
 		slot->frame = frame->frames.data + i * layout->frame_stride;
 	}
+}
+
+void block_frame_begin(struct block_frame *frame)
+{
+	frame->fail.code = 0;
+	memset(frame->ranges, 0, sizeof(frame->ranges));
 }
 
 bool block_frame_set_up(struct block_frame *frame, const struct block_frame_layout *layout,
 	size_t shared_size, const struct rt_launch *launch, uint32_t sm)
 {
-	frame->fail.code = 0;
+	block_frame_begin(frame);
 	if (block_frame_is_same(&frame->layout, layout) && frame->launch == launch
 	    && frame->asked_shared == shared_size && frame->sm == sm) {
 		return true;

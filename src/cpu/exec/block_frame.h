@@ -32,6 +32,7 @@ struct block_frame {
 	struct gap_area frames;
 	struct gap_area local;     /* none for kernels without local memory */
 	struct rt_fail fail;
+	struct rt_range ranges[RT_RANGES]; /* for kernels that ask */
 	/* What the slots are set up for; width 0: nothing. */
 	struct block_frame_layout layout;
 	size_t asked_shared;
@@ -47,7 +48,9 @@ bool block_frame_plan(struct block_frame_layout *out, uint32_t width, uint32_t t
  * Starts from a frame that is all zero, and does nothing if all is as it was the last time. */
 bool block_frame_set_up(struct block_frame *frame, const struct block_frame_layout *layout,
 	size_t shared_size, const struct rt_launch *launch, uint32_t sm);
-/* The last step of that: set up the warps of a frame that has its memory. */
+/* What was of the last launch goes. */
+void block_frame_begin(struct block_frame *frame);
+/* The last step of block_frame_set_up: set up the warps of a frame that has its memory. */
 void block_frame_bind(struct block_frame *frame, const struct block_frame_layout *layout,
 	size_t shared_size, const struct rt_launch *launch, uint32_t sm);
 void block_frame_free(struct block_frame *frame);

@@ -282,7 +282,7 @@ static bool launch_has_places(struct launch_job *job, const struct worker *w)
 		}
 		for (size_t i = 0; i < count; i++) {
 			struct resident_place *place = resident_place(&launcher->resident, i);
-			place->frame.fail.code = 0;
+			block_frame_begin(&place->frame);
 			place->frame.block.run = w->own.block.run;
 			place->frame.block.stop = &job->failure;
 			atomic_store(&place->state, PLACE_EMPTY);
@@ -561,11 +561,7 @@ static void launch_init_job(struct launch_job *job, struct launcher *launcher,
 	launch->grid_sync[1] = 0;
 	launch->stack_size = request->stack_size;
 	launch->host = request->host;
-	if (unlikely(request->memory)) {
-		launch->parts_base = request->parts.base;
-		launch->parts_shift = request->parts.shift;
-		launch->parts_mask = request->parts.mask;
-	}
+	launch->check = request->check;
 	for (int axis = 0; axis < 3; axis++) {
 		launch->ntid[axis] = request->block[axis];
 		launch->nctaid[axis] = grid[axis];
@@ -648,7 +644,7 @@ static bool launch_set_up_places(struct launch_job *job)
 	for (size_t i = 0; i < job->blocks; i++) {
 		struct resident_place *place = resident_place(&launcher->resident, i);
 		uint32_t ctaid[3];
-		place->frame.fail.code = 0;
+		block_frame_begin(&place->frame);
 		place->frame.block.run = job->kernel->run;
 		place->frame.block.stop = &job->failure;
 		launch_locate(job, i, ctaid);

@@ -5,6 +5,7 @@
 /* Run a grid of a compiled kernel on the workers of a pool.  Any thread; each launcher has one grid
  * at a time, and several of them share the pool: the one that does not get it runs alone. */
 #include "base/cuda_abi.h"
+#include "cpu/check/check_kernel.h"
 #include "cpu/exec/block.h"
 #include "cpu/jit/jit.h"
 #include "cpu/mem/device_memory.h"
@@ -51,8 +52,7 @@ struct launch_request {
 	uint32_t static_shared;
 	uint32_t dynamic_shared;
 	bool uses_reserved_shared; /* see struct rt_launch */
-	struct device_memory *memory;  /* of a kernel that tells of its accesses; else NULL */
-	struct memory_parts parts;     /* that it may access, if it asks */
+	const struct check_kernel *check; /* of a kernel that asks before its accesses; else NULL */
 	uint64_t work;          /* see LAUNCH_LOOP_WORK */
 	bool in_order;          /* no block begins before those with lower numbers */
 	bool cooperative;       /* all blocks are resident at once; grid.sync() works */
@@ -66,6 +66,8 @@ struct launch_failure {
 	uint32_t line;          /* of PTX, 0: unknown */
 	char what[200];         /* "access to address 0x10", "trap (PTX line 12)" */
 	char where[96];         /* "block (0,0,0), thread (3,0,0)" */
+	uint32_t block[3];      /* and as numbers; of several threads the first */
+	uint32_t thread[3];
 };
 
 /* The shared memory that a block gets, with the reserved memory if the kernel uses that. */

@@ -39,9 +39,14 @@ static bool launch_claim_failure(struct launch_job *job, CUresult code, const st
 	char thread[64];
 	const uint32_t *block = slot->warp.ctaid;
 	lanes &= slot->warp.alive;
-	launch_describe_lanes(job, slot, lanes != 0 ? lanes : slot->warp.alive, thread,
-		sizeof(thread));
+	lanes = lanes != 0 ? lanes : slot->warp.alive;
+	launch_describe_lanes(job, slot, lanes, thread, sizeof(thread));
 	memset(job->out, 0, sizeof(*job->out));
+	for (int axis = 0; axis < 3; axis++) {
+		job->out->block[axis] = block[axis];
+		job->out->thread[axis] =
+			job->launch.tid[axis][slot->warp.first + (uint32_t)__builtin_ctz(lanes)];
+	}
 	snprintf(job->out->where, sizeof(job->out->where), "block (%u,%u,%u), %s", block[0],
 		block[1], block[2], thread);
 	return true;
@@ -85,7 +90,7 @@ static bool launch_can_exist(uint64_t address)
 	return (uint64_t)((int64_t)(address << 16) >> 16) == address; // as x86 has it
 }
 
-/* Of lanes that have told what they access (emit_trace.c) the first that may not; 0: none of them.
+/* Of lanes that have told what they access (emit_check.c) the first that may not; 0: none of them.
  * The hardware tells of a vector only where its bytes on the faulty page begin. */
 static uint32_t launch_traced_lane(struct device_memory *memory, const struct fault_catch *fault,
 	const struct rt_warp *warp)
@@ -185,7 +190,8 @@ void launch_fail_fault(struct launch_job *job, const struct worker *w)
 	}
 	uint32_t lanes;
 	const struct slot *slot = launch_faulty_slot(&lanes, w);
-	struct device_memory *memory = job->request->memory;
+	const struct check_kernel *check = job->request->check;
+	struct device_memory *memory = check ? check->memory : NULL;
 	uint32_t lane = launch_traced_lane(memory, &w->fault, &slot->warp);
 	if (!launch_claim_failure(job, faults[i].code, slot, lane != 0 ? lane : lanes)) {
 		return;

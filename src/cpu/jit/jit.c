@@ -78,9 +78,8 @@ struct jit {
 	struct jit_llvm *llvm;
 	struct loaded *loaded;
 	uint32_t width;             /* that the user chooses, or 0 */
-	bool is_traced;             /* kernels tell of their accesses, */
-	bool is_checked;            /* and ask whether these are allowed, */
-	bool is_watched;            /* and whether what they read was written */
+	unsigned checks;            /* that kernels make: see emit_check.c */
+	bool asks;                  /* before each access, for these or for other devices */
 	bool is_linked;             /* by LLVM's linker, so that LLVM holds code */
 	/* Of the call that is running: */
 	unsigned class;             /* of blocks: see block_class.h */
@@ -186,9 +185,8 @@ bool jit_create(struct jit **out, struct ptx_module *module, struct ptx_diag *di
 	module->is_scheduled = settings_get(SETTING_SCHEDULE, 0) != 0;
 	(*out)->width = module->is_scheduled ? 1
 		: (uint32_t)settings_get(SETTING_WIDTH, 0);
-	(*out)->is_checked = settings_get(SETTING_DEVICES, 1) > 1;
-	(*out)->is_watched = settings_get(SETTING_GUARD, GUARD_NONE) == GUARD_INIT;
-	(*out)->is_traced = settings_traced();
+	(*out)->checks = settings_checks();
+	(*out)->asks = settings_asks();
 	return true;
 }
 
@@ -324,9 +322,8 @@ static enum jit_outcome jit_compile_plan(struct jit_kernel *out, struct jit *jit
 		.has_loop = func->has_loop,
 		.is_quick = plan->tier == JIT_TIER_FIRST,
 		.is_tangled = cfg_is_tangled(func),
-		.is_traced = jit->is_traced,
-		.is_checked = jit->is_checked,
-		.is_watched = jit->is_watched,
+		.checks = jit->checks,
+		.asks = jit->asks,
 		.left_out = settings_get(SETTING_PASSES, 0)};
 	order.is_vector = order.has_loop && !cfg_is_huge(func) && jit_is_for_one_thread(func)
 		&& !(order.left_out >> PASS_LOOP_VECTORS & 1);
@@ -497,9 +494,10 @@ static void jit_write_key(struct str *out, const struct jit *jit, const struct p
 	struct str generator = STR_INIT;
 	if (kernel_cache_is_on()) {
 		jit_describe_generator(&generator);
-		str_addf(&generator, "%s%s%s %" PRIx64,
-			jit->is_checked ? "checked" : jit->is_traced ? "traced" : "",
-			jit->is_watched ? " watched" : "",
+		if (jit->asks) {
+			str_addf(&generator, "checks %x", jit->checks);
+		}
+		str_addf(&generator, "%s %" PRIx64,
 			jit->module->is_scheduled ? " scheduled" : "",
 			settings_get(SETTING_PASSES, 0));
 		kernel_cache_key(out, jit->module, func,
@@ -537,7 +535,7 @@ static bool jit_get(struct jit_kernel *out, struct jit *jit, struct ptx_func *fu
 			|| jit_compile_gated(out, jit, func, diag);
 		kernel_cache_unlock(lock);
 	}
-	out->is_traced = jit->is_traced;
+	out->asks = jit->asks;
 	out->is_scheduled = jit->module->is_scheduled;
 	jit->keys = NULL;
 	for (size_t i = 0; i < countof(keys); i++) {

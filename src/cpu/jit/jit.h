@@ -34,7 +34,7 @@ struct jit_kernel {
 	size_t frame_size;     /* bytes that each warp keeps between calls; 0 if it never yields */
 	bool is_straight;      /* it ends after as many instructions as it has */
 	bool in_order;         /* its blocks may wait for others */
-	bool is_traced;        /* it tells of each access, see emit_trace.c */
+	bool asks;             /* before each access, see emit_check.c */
 	bool is_scheduled;     /* its threads run in an order of chance */
 	bool is_cached;          /* the cache had it: nothing was compiled */
 	size_t code_size;      /* bytes of machine code, 0 if unknown */

@@ -5,9 +5,8 @@
  * at least one page without access lies between two allocations.  It lies at the end of its pages,
  * so that the first access beyond its end traps.
  *
- * Addresses are multiples of 256, so sizes are rounded up to 256.  With KUDZU_CPU_GUARD they are
- * not: an allocation ends exactly where its pages end, or begins where they begin, and is aligned
- * as its size allows.  Then the first byte beside it traps.
+ * Addresses are multiples of 256, so sizes are rounded up to 256, and the bytes between the end of
+ * an allocation and that of its pages can be accessed.  KUDZU_CHECK=memory is exact.
  *
  * Variables of modules have a zone of their own, with a gap between it and that of all other
  * allocations, unless addresses are scarce.
@@ -175,7 +174,7 @@ bool device_memory_create(struct device_memory **out, unsigned devices, size_t l
 	memory->page = (size_t)sysconf(_SC_PAGESIZE);
 	memory->devices = devices;
 	memory->limit = limit;
-	memory->keeps_dead = settings_get(SETTING_GUARD, GUARD_NONE) != GUARD_NONE;
+	memory->keeps_dead = settings_checks() != 0;
 	bool ok = memory_reserve_zones(memory, OVERCOMMIT, true);
 	for (size_t factor = OVERCOMMIT; !ok && factor > 0; factor /= 2) {
 		ok = memory_reserve_zones(memory, factor, false);
@@ -329,30 +328,18 @@ static bool memory_has_room(const struct memory_pool *pool, size_t size)
 		&& round_up(size, ALIGNMENT) <= pool->limit - pool->used);
 }
 
-/* The largest power of two that divides both the size and a page.  Elements of any type are
- * aligned. */
-static size_t memory_natural_alignment(size_t size)
-{
-	size_t align = size & -size;
-	return align < ALIGNMENT ? align : ALIGNMENT;
-}
-
-/* The address of an allocation within its pages.  The setting is read each time, for a program may
- * guard one array at its end and the next one at its start.  A shared allocation lies where the
- * other process expects it. */
+/* The address of an allocation, which ends where its pages do, but for its alignment. */
 static uint64_t memory_place_in(uint64_t start, size_t size, const struct memory_range *wish)
 {
-	uint64_t guard = wish->share ? GUARD_NONE : settings_get(SETTING_GUARD, GUARD_NONE);
-	size_t align = guard == GUARD_NONE ? ALIGNMENT : memory_natural_alignment(wish->size);
-	return guard == GUARD_START ? start
-		: start + size - round_up(wish->size, wish->align > align ? wish->align : align);
+	return start + size - round_up(wish->size, wish->align > ALIGNMENT ? wish->align
+		: ALIGNMENT);
 }
 
 /* Whether kernels that read what nothing has written are told: of memory that a program has asked
  * for, and that is not another process's. */
 static bool memory_is_watched(const struct memory_range *wish)
 {
-	return unlikely(settings_get(SETTING_GUARD, GUARD_NONE) == GUARD_INIT)
+	return unlikely(settings_has_check(CHECK_INIT))
 		&& wish->kind == MEMORY_DEVICE && !wish->is_var && !wish->share;
 }
 
@@ -630,14 +617,6 @@ bool memory_allows(struct device_memory *memory, unsigned device, unsigned peers
 	}
 	pthread_mutex_unlock(&memory->lock);
 	return ok;
-}
-
-struct memory_parts memory_parts_of(const struct device_memory *memory, unsigned device,
-	unsigned peers)
-{
-	const unsigned count = memory_part_count(memory);
-	return (struct memory_parts){(uintptr_t)memory->area.data, memory->shift,
-		UINT32_MAX << count | (peers | 1u << device | 1u << memory->devices)};
 }
 
 bool memory_covers(const struct device_memory *memory, uint64_t address)

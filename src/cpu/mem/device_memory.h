@@ -128,16 +128,6 @@ bool memory_holds(struct device_memory *memory, uint64_t address, size_t size, b
  * themselves. */
 bool memory_allows(struct device_memory *memory, unsigned device, unsigned peers, uint64_t address,
 	size_t size);
-/* For kernels: an address is to be asked about unless bit (address - base) >> shift of `mask`,
- * which counts from 0, is set, or that is no bit of it. */
-struct memory_parts {
-	uint64_t base;
-	uint32_t shift;
-	uint32_t mask;
-};
-struct memory_parts memory_parts_of(const struct device_memory *memory, unsigned device,
-	unsigned peers);
-
 /* Whether an address lies in the device's range, allocated or not, or in the gaps around it. */
 bool memory_covers(const struct device_memory *memory, uint64_t address);
 /* Bytes of a device in use, in whole pages. */
@@ -183,7 +173,7 @@ uint64_t memory_reopen(struct device_memory *memory, const void *owner,
 bool memory_close(struct device_memory *memory, const void *owner, uint64_t address);
 
 /* Describe where an address lies: "4 bytes past the end of the 64-byte allocation at
- * 0x7f0000000000".  lib/core/live.c and cli/run_guard.c, which know what is in an allocation, read
+ * 0x7f0000000000".  lib/core/live.c and cli/run_check.c, which know what is in an allocation, read
  * this text. */
 void memory_describe(struct device_memory *memory, uint64_t address, char *text, size_t size);
 

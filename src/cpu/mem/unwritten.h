@@ -5,7 +5,7 @@
 /*
  * Memory that nothing has written yet.
  *
- * With KUDZU_CPU_GUARD=init each aligned word of a new allocation gets a value of its own, made
+ * With KUDZU_CHECK=init each aligned word of a new allocation gets a value of its own, made
  * from its address.  A word that still has it was not written: no table has to follow what kernels,
  * copies and the program itself write.  The values are NaNs as float, and in the upper word of a
  * double.  A program that writes random bits meets such a value once in 2^32 words.

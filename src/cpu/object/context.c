@@ -10,7 +10,6 @@
 #include "cpu/object/context.h"
 
 #include "cpu/config/settings.h"
-#include "cpu/mem/unwritten.h"
 #include "cpu/object/cu_device.h"
 #include "cpu/object/device_list.h"
 #include "cpu/object/handle.h"
@@ -213,16 +212,6 @@ bool context_open_heap(struct context *context)
 static const struct context *context_of_host(const struct rt_host *host)
 {
 	return (const void *)((const char *)host - offsetof(struct context, host));
-}
-
-uint64_t context_find_unwritten(const struct rt_host *host, uint64_t address, size_t size)
-{
-	struct memory_range range;
-	if (!memory_find(context_of_host(host)->device->memory, address, &range)
-	    || range.kind != MEMORY_DEVICE || size > range.size - (address - range.address)) {
-		return 0; // another kind, or the access itself traps
-	}
-	return unwritten_find(address, size, range.address, range.address + range.size);
 }
 
 bool context_may_access(const struct rt_host *host, uint64_t address, size_t size)

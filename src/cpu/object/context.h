@@ -83,8 +83,6 @@ bool context_open_heap(struct context *context);
 
 /* What rt_host.may_access is. */
 bool context_may_access(const struct rt_host *host, uint64_t address, size_t size);
-/* What rt_host.find_unwritten is. */
-uint64_t context_find_unwritten(const struct rt_host *host, uint64_t address, size_t size);
 
 /* Allocate for a context, wish->owner, or say why not. */
 CUresult api_allocate(const char *call, CUdeviceptr *out, const struct memory_range *wish);

@@ -33,7 +33,7 @@ struct module {
 	atomic_size_t read_size;    /* bytes of what was read, but for the variables, */
 	atomic_size_t code_size;    /* and of machine code */
 	size_t compiled_count;      /* functions that are compiled */
-	char *text;                 /* if kernels are parsed later, or are traced; else NULL */
+	char *text;                 /* if kernels are parsed later, or ask; else NULL */
 	struct library *library;    /* whose kernels these are, without a context */
 };
 

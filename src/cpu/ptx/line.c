@@ -5,8 +5,11 @@
  *
  * The source line is in `.loc 1 5 12` (file, line, column), which holds until the next .loc or the
  * end of the function, and in `.file 1 "k.cu"`.  In an inlined function it is the line of that
- * function.
+ * function.  `.loc 1 5 12, function_name $L__info_string0, inlined_at 1 8 2` also says where the
+ * function was called.  If that place is in an inlined function, an earlier .loc says the same of
+ * it.
  */
+#define _GNU_SOURCE
 #include "base/common.h"
 
 #include "cpu/ptx/line.h"
@@ -36,7 +39,7 @@ static const char *line_next(const char *line)
 	return line ? line + 1 : NULL;
 }
 
-static void line_find_file(struct line *out, const char *text, long index)
+static void line_find_file(struct line_place *out, const char *text, long index)
 {
 	for (const char *at = text; at; at = line_next(at)) {
 		const char *rest = line_behind(at, ".file");
@@ -47,6 +50,85 @@ static void line_find_file(struct line *out, const char *text, long index)
 			out->file_size = strcspn(out->file, "\"\n");
 			return;
 		}
+	}
+}
+
+/* What a .loc says. */
+struct loc {
+	long file, number, column;
+	const char *function;  /* of an inlined one: its label, and what follows; else NULL */
+};
+
+/* Read "1 5 12", and what it says of a call.  Returns what follows the numbers. */
+static const char *line_read_loc(struct loc *out, const char *text)
+{
+	char *end;
+	out->file = strtol(text, &end, 10);
+	out->number = strtol(end, &end, 10);
+	out->column = strtol(end, &end, 10);
+	const size_t size = strcspn(end, "\n");
+	const char *function = memmem(end, size, "function_name", strlen("function_name"));
+	out->function = function ? line_skip_blanks(function + strlen("function_name")) : NULL;
+	return end;
+}
+
+/* The bytes that a label stands before: `.b8 95,90,0`. */
+static void line_read_name(char *out, size_t size, const char *text, const char *label)
+{
+	const size_t length = strcspn(label, ", \t\n");
+	const char *at = text;
+	size_t count = 0;
+	*out = '\0';
+	while (at && !(strncmp(at, label, length) == 0 && at[length] == ':')) {
+		at = line_next(at);
+	}
+	at = at ? strstr(at, ".b8") : NULL;
+	at = at ? at + strlen(".b8") : NULL;
+	for (char *end; at && count + 1 < size; at = *end == ',' ? end + 1 : NULL) {
+		out[count++] = (char)strtol(at, &end, 10);
+	}
+	out[count] = '\0';
+}
+
+/* The last .loc before `end` that is about the same place and says where it was inlined. */
+static const char *line_find_call(const char *text, const char *end, const struct loc *place)
+{
+	const char *found = NULL;
+	struct loc loc;
+	for (const char *at = text; at && at < end; at = line_next(at)) {
+		const char *rest = line_behind(at, ".loc");
+		if (rest) {
+			line_read_loc(&loc, rest);
+			found = loc.function && loc.file == place->file
+				&& loc.number == place->number && loc.column == place->column
+				? rest : found;
+		}
+	}
+	return found;
+}
+
+/* The places of a .loc, from the inside to the outside. */
+static void line_find_places(struct line *out, const char *text, const char *rest)
+{
+	struct loc loc;
+	for (const char *end = rest; rest && out->place_count < LINE_MOST_PLACES;) {
+		struct line_place *place = &out->places[out->place_count++];
+		line_read_loc(&loc, rest);
+		*place = (struct line_place){.number = (int)loc.number, .column = (int)loc.column};
+		line_find_file(place, text, loc.file);
+		if (!loc.function) {
+			return;
+		}
+		line_read_name(place->function, sizeof(place->function), text, loc.function);
+		const char *call = strstr(loc.function, "inlined_at");
+		if (!call || call > loc.function + strcspn(loc.function, "\n")) {
+			return;
+		}
+		rest = call + strlen("inlined_at");
+		struct loc outside;
+		line_read_loc(&outside, rest);
+		const char *known = line_find_call(text, end, &outside);
+		rest = known ? known : rest;
 	}
 }
 
@@ -91,7 +173,7 @@ static void line_describe(struct line *out, const char *line)
 bool line_look_up(struct line *out, const char *text, unsigned number)
 {
 	const char *at = text, *place = NULL;
-	*out = (struct line){.file = NULL};
+	*out = (struct line){.place_count = 0};
 	for (unsigned i = 1; at && i < number; i++, at = line_next(at)) {
 		const char *rest = line_behind(at, ".loc");
 		place = *at == '}' ? NULL : rest ? rest : place;
@@ -100,11 +182,6 @@ bool line_look_up(struct line *out, const char *text, unsigned number)
 		return false;
 	}
 	line_describe(out, at);
-	if (place) {
-		char *end;
-		long file = strtol(place, &end, 10);
-		out->number = (int)strtol(end, &end, 10);
-		line_find_file(out, text, file);
-	}
+	line_find_places(out, text, place);
 	return true;
 }

@@ -163,6 +163,5 @@ const struct rt_calls rt_calls = {
 	.mbarrier = mbarrier_do,
 	.atom_lanes = atom_lanes,
 	.set_condition = rt_set_condition,
-	.ask = rt_ask,
-	.ask_written = rt_ask_written,
+	.check = rt_check,
 };

@@ -88,6 +88,31 @@ struct rt_exchange {
 struct texture;
 struct surface;
 
+/* What an access does, and what rt_calls.check is told of it. */
+enum rt_access { RT_READS, RT_WRITES, RT_CHANGES };
+
+static inline uint32_t rt_pack_access(enum rt_access kind, bool is_shared)
+{
+	return (uint32_t)kind | (uint32_t)is_shared << 8;
+}
+
+/* The variable that an address was made from: by its place in ptx_func.vars, in ptx_module.vars, or
+ * in ptx_func.params. */
+#define RT_MODULE_VAR 0x40000000u
+#define RT_PARAM_VAR 0x80000000u
+#define RT_NO_VAR UINT32_MAX
+
+/* Addresses that kernels may access as they like.  A worker has an array of what its block found
+ * last, where a line of PTX is at its number modulo RT_RANGES. */
+#define RT_RANGES 64
+struct rt_range {
+	uint64_t begin;
+	uint64_t size;                 /* 0: no range */
+};
+
+struct check_kernel;
+struct rt_warp;
+
 /* One per launch, read-only while it runs. */
 struct rt_launch {
 	const uint8_t *params;         /* the parameter block, laid out as the kernel declares */
@@ -109,9 +134,8 @@ struct rt_launch {
 	uint64_t stack_size;           /* bytes of each thread's .local memory after the
 	                                  kernel's */
 	struct rt_host *host;          /* what the functions below need of the context */
-	uint32_t parts_shift;          /* as in struct memory_parts */
-	uint32_t parts_mask;
-	uint64_t parts_base;
+	const struct check_kernel *check; /* what checks need to know of it; NULL: it asks
+	                                  nothing */
 	uint32_t cached_bytes;         /* larger launches bypass the cache: nontemporal.h */
 };
 
@@ -127,9 +151,8 @@ struct rt_host {
 	/* Whether kernels may access all these bytes.  The driver sets it if there are several
 	 * devices. */
 	bool (*may_access)(const struct rt_host *host, uint64_t address, size_t size);
-	/* The first of these bytes that nothing has written; 0: none, or it is not known.  The
-	 * driver sets it. */
-	uint64_t (*find_unwritten)(const struct rt_host *host, uint64_t address, size_t size);
+	/* What rt_calls.check is.  The driver sets it. */
+	uint32_t (*check)(struct rt_warp *warp, uint32_t access, uint32_t var);
 	/* Where printf and failed assertions go; NULL: to the files of stdio. */
 	pthread_mutex_t output_lock;   /* guards the two below, and is held during the call */
 	kudzu_output_fn *output;
@@ -173,7 +196,7 @@ struct rt_warp {
 	uint32_t bar_red;              /* out: enum rt_barrier_red */
 	uint32_t bar_value;            /* out: predicate, one bit per lane */
 	uint32_t line;                 /* PTX line of the last yield or trap, for messages; with
-					* emit_trace of the last access */
+					* emit_check of the last access */
 	uint32_t gathers;              /* with these two: the lanes that read, */
 	uint64_t at[RT_MAX_WIDTH];     /* and where each of them does; or where rows begin */
 	uint32_t end;                  /* in: a kernel that never yields may run the next warp, too,
@@ -181,9 +204,10 @@ struct rt_warp {
 					* Others may run all of them, as a team */
 	uint32_t end_block;            /* in: then the next block, and so on while ctaid[0] is less,
 					* from its first warp to `end` */
-	uint32_t access;               /* with emit_trace: bytes that each of `gathers` is to access
+	uint32_t access;               /* with emit_check: bytes that each of `gathers` is to access
 					* at `at`; 0: nobody knows */
 	uint32_t team;                 /* out: so many warps run in this call, in step; 0: one */
+	struct rt_range *ranges;       /* of the worker, see emit_check.c */
 };
 
 /* The slot of a warp.  The slots of a block are an array.  The caller of block.c sets up `frame`,
@@ -268,10 +292,8 @@ struct rt_calls {
 	/* Of PTX_RUNTIME, too.  0: trap. */
 	uint32_t (*set_condition)(struct rt_warp *warp, uint64_t handle, uint32_t value);
 	/* The first lane in warp->gathers, as a bit, that must not access what it has told of; 0:
-	 * none. */
-	uint32_t (*ask)(struct rt_warp *warp);
-	/* The first one that reads what nothing has written. */
-	uint32_t (*ask_written)(struct rt_warp *warp);
+	 * all may.  See emit_check.c and rt_pack_access. */
+	uint32_t (*check)(struct rt_warp *warp, uint32_t access, uint32_t var);
 };
 
 /* The table that every launch points to. */
@@ -293,9 +315,11 @@ void rt_assert_fail(struct rt_warp *warp, uint64_t message, uint64_t file, uint3
 uint64_t rt_malloc(struct rt_warp *warp, uint64_t size);
 uint32_t rt_set_condition(struct rt_warp *warp, uint64_t handle, uint32_t value);
 uint32_t rt_free(struct rt_warp *warp, uint64_t address);
-uint32_t rt_ask(struct rt_warp *warp);
-uint32_t rt_ask_written(struct rt_warp *warp);
+uint32_t rt_check(struct rt_warp *warp, uint32_t access, uint32_t var);
 /* Report a failure from a function of the table.  The compiled code must then trap. */
 void rt_fail(struct rt_warp *warp, uint32_t code, const char *format, ...) printf_like(3, 4);
+/* The same of the access of a lane.  Address 0: the text says where it is. */
+void rt_deny(struct rt_warp *warp, unsigned lane, uint64_t address, uint32_t code,
+	const char *text);
 
 #endif

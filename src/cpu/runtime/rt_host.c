@@ -131,9 +131,7 @@ uint32_t rt_free(struct rt_warp *warp, uint64_t address)
 	return 0;
 }
 
-/* The access of a lane ends the launch.  0: the text says where the address lies. */
-static void host_deny(struct rt_warp *warp, unsigned lane, uint64_t address, uint32_t code,
-	const char *text)
+void rt_deny(struct rt_warp *warp, unsigned lane, uint64_t address, uint32_t code, const char *text)
 {
 	const bool is_first = warp->fail && warp->fail->code == 0;
 	rt_fail(warp, code, "%s", text);
@@ -143,39 +141,10 @@ static void host_deny(struct rt_warp *warp, unsigned lane, uint64_t address, uin
 	}
 }
 
-uint32_t rt_ask(struct rt_warp *warp)
+uint32_t rt_check(struct rt_warp *warp, uint32_t access, uint32_t var)
 {
 	const struct rt_host *host = warp->launch->host;
-	for (uint32_t left = host->may_access ? warp->gathers : 0; left != 0; left &= left - 1) {
-		const unsigned lane = (unsigned)__builtin_ctz(left);
-		const uint64_t at = warp->at[lane];
-		if (!host->may_access(host, at, warp->access)) {
-			char text[128];
-			snprintf(text, sizeof(text), "access to address 0x%" PRIx64 " in the memory"
-				" of another device, to which access is not enabled", at);
-			host_deny(warp, lane, 0, CUDA_ERROR_ILLEGAL_ADDRESS, text);
-			return 1u << lane;
-		}
-	}
-	return 0;
-}
-
-uint32_t rt_ask_written(struct rt_warp *warp)
-{
-	const struct rt_host *host = warp->launch->host;
-	for (uint32_t left = host->find_unwritten ? warp->gathers : 0; left != 0;
-		left &= left - 1) {
-		const unsigned lane = (unsigned)__builtin_ctz(left);
-		uint64_t bad = host->find_unwritten(host, warp->at[lane], warp->access);
-		if (bad != 0) {
-			char text[128];
-			snprintf(text, sizeof(text), "access to address 0x%" PRIx64
-				" before anything was written there", bad);
-			host_deny(warp, lane, bad, CUDA_ERROR_LAUNCH_FAILED, text);
-			return 1u << lane;
-		}
-	}
-	return 0;
+	return host->check ? host->check(warp, access, var) : 0;
 }
 
 uint32_t rt_set_condition(struct rt_warp *warp, uint64_t handle, uint32_t value)

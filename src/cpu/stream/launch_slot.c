@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/str.h"
+#include "cpu/check/report.h"
 #include "cpu/exec/launch.h"
 #include "cpu/exec/worker_pool.h"
 #include "cpu/mem/gap.h"
@@ -38,6 +39,7 @@ struct launch_slot {
 	bool has_own_limit;       /* which is that of the launch, and not the device's */
 	struct launcher *launcher;
 	struct launch_request request;
+	struct check_kernel check;     /* of a kernel that asks */
 	struct launch_failure failure;
 	struct gap_area params;        /* kernels index arrays in them, too */
 };
@@ -188,15 +190,16 @@ static void launch_slot_init_request(struct launch_slot *slot, const struct kern
 		.static_shared = (uint32_t)function->ptx->shared_size,
 		.dynamic_shared = kernel->dynamic_shared,
 		.uses_reserved_shared = function->ptx->uses_reserved_shared,
-		.memory = code->is_traced ? slot->context->device->memory : NULL,
+		.check = code->asks ? &slot->check : NULL,
 		.work = launch_slot_work(kernel),
 		.in_order = code->in_order,
 		.cooperative = kernel->is_cooperative
 	};
-	if (unlikely(code->is_traced)) {
-		const struct context *context = slot->context;
-		slot->request.parts = memory_parts_of(context->device->memory,
-			context->device->ordinal, atomic_load(&context->peers));
+	if (unlikely(code->asks)) {
+		slot->check = (struct check_kernel){.name = function->name,
+			.text = function->module->text, .module = &function->module->ptx,
+			.func = function->ptx, .memory = slot->context->device->memory,
+			.checks = settings_checks()};
 	}
 }
 
@@ -221,12 +224,33 @@ static void launch_slot_describe_line(const struct launch_slot *slot, char *what
 	if (rest && *line.what != '\0') {
 		snprintf(what, size, "%s at %s", line.what, rest + strlen(access));
 	}
-	if (line.file && line.number > 0) {
-		snprintf(place, size, "; %.*s:%d", (int)(line.file_size < size / 2 ? line.file_size
-			: size / 2), line.file, line.number);
+	const struct line_place *at = &line.places[0];
+	if (line.place_count > 0 && at->file && at->number > 0) {
+		snprintf(place, size, "; %.*s:%d", (int)(at->file_size < size / 2 ? at->file_size
+			: size / 2), at->file, at->number);
 	} else {
 		snprintf(place, size, "; PTX line %u", failure->line);
 	}
+}
+
+/* A wrong access is what KUDZU_CHECK=memory looks for. */
+static void launch_slot_report(const struct launch_slot *slot, CUresult result, const char *what,
+	const char *where)
+{
+	const struct launch_failure *failure = &slot->failure;
+	struct report report = {.check = CHECK_MEMORY, .kernel = slot->request.check,
+		.side_count = 1};
+	struct report_side *side = &report.sides[0];
+	if (!report.kernel || !(report.kernel->checks & check_bit(CHECK_MEMORY))
+	    || (result != CUDA_ERROR_ILLEGAL_ADDRESS && result != CUDA_ERROR_MISALIGNED_ADDRESS)) {
+		return;
+	}
+	snprintf(side->what, sizeof(side->what), "%s%s%s", what, *where != '\0' ? ", which is "
+		: "", where);
+	side->line = failure->line;
+	memcpy(side->block, failure->block, sizeof(side->block));
+	memcpy(side->thread, failure->thread, sizeof(side->thread));
+	report_add(&report);
 }
 
 /* Poison the context with what became of a kernel. */
@@ -243,6 +267,7 @@ static void launch_slot_keep_failure(struct launch_slot *slot, CUresult result)
 	}
 	snprintf(what, sizeof(what), "%s", failure->what);
 	launch_slot_describe_line(slot, what, place, sizeof(place));
+	launch_slot_report(slot, result, what, where);
 	context_poison(context, result, "kernel '%s': %s%s%s; %s%s", slot->request.name, what,
 		*where != '\0' ? ", which is " : "", where, failure->where, place);
 }

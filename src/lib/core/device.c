@@ -12,9 +12,11 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
+#include "base/checks.h"
 #include "base/kudzu_abi.h"
 #include "lib/core/device.h"
 #include "lib/core/live.h"
+#include "lib/core/reports.h"
 
 #include <stdlib.h>
 #include <stdio.h>
@@ -291,18 +293,44 @@ static kz_status device_set_profiler(struct kz_device *dev, int64_t value, kz_er
 	return st;
 }
 
+/* Pools keep nothing from now on, so that each array is an allocation, whose end is known. */
+static kz_status device_set_checks(struct kz_device *dev, int64_t value, kz_error *err)
+{
+	int now = 0;
+	if (!dev->exports) {
+		return value == 0 ? KZ_OK : reports_refuse(dev, err);
+	}
+	kz_status st = device_ok(dev, dev->exports->set_checks((unsigned)value), "cuGetExportTable",
+		err);
+	st = st ? st : device_ok(dev, dev->drv->DeviceGetAttribute(&now,
+		CU_DEVICE_ATTRIBUTE_KUDZU_CHECKS, dev->handle), "cuDeviceGetAttribute", err);
+	if (st) {
+		return st;
+	}
+	dev->checks = (unsigned)now;
+	reports_note_option(now != 0);
+	for (int kind = 0; kind < MEMPOOL_KINDS && now != 0; kind++) {
+		atomic_store(&dev->pools[kind].keeps, false);
+	}
+	return KZ_OK;
+}
+
 kz_status kz_device_set_option(kz_device *dev, kz_option option, int64_t value, kz_error *err)
 {
 	error_scope(err);
 	static const struct {
 		const char *name, *values;
-		unsigned allowed; /* a bit for each value */
+		unsigned allowed; /* a bit for each value; 0: up to `most` */
+		unsigned most;
 		kz_status (*set)(struct kz_device *dev, int64_t value, kz_error *err);
 	} options[] = {
-		[KZ_OPTION_LIMITS] = {"KZ_OPTION_LIMITS", "0 or 1", 0x3, device_set_limits},
-		[KZ_OPTION_SCHEDULE] = {"KZ_OPTION_SCHEDULE", "0, 1, 2 or 4", 0x17,
+		[KZ_OPTION_LIMITS] = {"KZ_OPTION_LIMITS", "0 or 1", 0x3, 0, device_set_limits},
+		[KZ_OPTION_SCHEDULE] = {"KZ_OPTION_SCHEDULE", "0, 1, 2 or 4", 0x17, 0,
 			device_set_schedule},
-		[KZ_OPTION_PROFILER] = {"KZ_OPTION_PROFILER", "0 or 1", 0x3, device_set_profiler},
+		[KZ_OPTION_PROFILER] = {"KZ_OPTION_PROFILER", "0 or 1", 0x3, 0,
+			device_set_profiler},
+		[KZ_OPTION_CHECK] = {"KZ_OPTION_CHECK", "a set of kz_check", 0, CHECK_ALL,
+			device_set_checks},
 	};
 	kz_status st = object_check(dev, OBJECT_DEVICE, err);
 	if (st) {
@@ -312,7 +340,9 @@ kz_status kz_device_set_option(kz_device *dev, kz_option option, int64_t value, 
 		return error_set(err, KZ_INVALID, "expected a device option, got %d",
 			(int)option);
 	}
-	if (value < 0 || value > 31 || !(options[option].allowed >> value & 1)) {
+	const unsigned allowed = options[option].allowed;
+	if (value < 0 || (allowed == 0 ? value > options[option].most
+		: value > 31 || !(allowed >> value & 1))) {
 		return error_set(err, KZ_INVALID, "expected %s for %s, got %lld",
 			options[option].values, options[option].name, (long long)value);
 	}

@@ -93,7 +93,7 @@ struct kz_device {
 	                                        one */
 	bool has_pools;             /* cuMemAllocAsync works */
 	bool ptx_only;              /* loads no cubin: a device attribute says so */
-	bool has_guard;             /* KUDZU_CPU_GUARD: pools keep nothing, likewise */
+	unsigned checks;            /* KUDZU_CHECK, a set: pools keep nothing, likewise */
 	bool on_host;               /* its memory is the host's */
 	bool has_libraries;         /* NVIDIA's libraries work with it: it runs machine code */
 	bool serial;                /* a thread runs fastest alone: generated kernels have one each

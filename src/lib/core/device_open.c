@@ -19,6 +19,7 @@
 #include "lib/core/capture.h"
 #include "lib/core/device_find.h"
 #include "lib/core/leaks.h"
+#include "lib/core/reports.h"
 #include "lib/core/stream.h"
 #include "lib/core/trace.h"
 
@@ -106,7 +107,7 @@ static const struct kudzu_exports *device_find_exports(const struct drv *drv)
 static kz_status device_read_info(struct kz_device *dev, kz_error *err)
 {
 	const struct drv *drv = dev->drv;
-	int major, minor, ptx_only = 0, has_guard = 0;
+	int major, minor, ptx_only = 0, checks = 0;
 	size_t total = 0;
 	CUuuid uuid = {{0}};
 	kz_status st;
@@ -137,8 +138,8 @@ static kz_status device_read_info(struct kz_device *dev, kz_error *err)
 			CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, err))
 	    || (is_ours && (st = device_read_attribute(&ptx_only, dev,
 			CU_DEVICE_ATTRIBUTE_KUDZU_PTX_ONLY, err)))
-	    || (is_ours && (st = device_read_attribute(&has_guard, dev,
-			CU_DEVICE_ATTRIBUTE_KUDZU_GUARD, err)))) {
+	    || (is_ours && (st = device_read_attribute(&checks, dev,
+			CU_DEVICE_ATTRIBUTE_KUDZU_CHECKS, err)))) {
 		return st;
 	}
 	dev->info.compute_capability = 10 * major + minor;
@@ -146,7 +147,7 @@ static kz_status device_read_info(struct kz_device *dev, kz_error *err)
 	dev->ptx_only = ptx_only == 1;
 	dev->serial = dev->ptx_only;
 	dev->has_libraries = !dev->on_host && !dev->ptx_only;
-	dev->has_guard = has_guard == 1;
+	dev->checks = (unsigned)checks;
 	dev->exports = dev->ptx_only ? device_find_exports(drv) : NULL;
 	dev->has_pools = dev->info.memory_pools && drv_has(drv, DRV_cuMemAllocAsync)
 		&& drv_has(drv, DRV_cuMemFreeAsync);
@@ -175,10 +176,10 @@ static kz_status device_init(struct kz_device *dev, kz_error *err)
 	const struct drv *drv = dev->drv;
 	kz_status st;
 	if ((st = device_ok(dev, drv->DeviceGet(&dev->handle, dev->ordinal), "cuDeviceGet", err))
-	    || (st = device_read_info(dev, err))) {
+	    || (st = device_read_info(dev, err)) || (st = reports_check_device(dev, err))) {
 		return st;
 	}
-	if (dev->has_guard) {
+	if (dev->checks) {
 		mempool_switch(&dev->pools[MEMPOOL_DEVICE], false);
 		mempool_switch(&dev->pools[MEMPOOL_PINNED], false);
 	}

@@ -104,7 +104,7 @@ kz_status kz_device_use_pool(kz_device *dev, int enabled, kz_error *err)
 	error_scope(err);
 	kz_status st = object_check(dev, OBJECT_DEVICE, err);
 	if (!st) {
-		bool keeps = enabled != 0 && !dev->has_guard;
+		bool keeps = enabled != 0 && dev->checks == 0;
 		mempool_switch(&dev->pools[MEMPOOL_DEVICE], keeps);
 		mempool_switch(&dev->pools[MEMPOOL_PINNED], keeps);
 	}

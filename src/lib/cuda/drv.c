@@ -152,7 +152,7 @@ static const struct {
 	[DRV_CPU] = {"CPU", "KUDZU_CPU_DRIVER",
 		"build Kudzu with LLVM, or set KUDZU_CPU_DRIVER to the file",
 		"split the work, or raise KUDZU_CPU_TIMEOUT",
-		"set KUDZU_CPU_GUARD=end, or use kudzu run --check, to get the line of the kernel",
+		"set KUDZU_CHECK=memory, or use kudzu run --check, to get the line of the kernel",
 		CU_LOGS_KUDZU_OWN},
 };
 

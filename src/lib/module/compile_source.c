@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/env.h"
+#include "lib/core/reports.h"
 #include "lib/module/image_cache.h"
 #include "lib/rtc/keep.h"
 
@@ -84,12 +85,11 @@ static kz_status source_read_given(struct rtc_request *request, const kz_compile
 	return KZ_OK;
 }
 
-/* With the guard of the CPU device a fault names a line of the source, and not of the PTX.  Then
+/* With a check of the CPU device a report names a line of the source, and not of the PTX.  Then
  * code has line information for all who may load it, in this process or from an image. */
-static bool source_is_guarded(const struct rtc_request *request)
+static bool source_is_checked(const struct rtc_request *request)
 {
-	const char *guard = env_get("KUDZU_CPU_GUARD");
-	return guard && strcmp(guard, "0") != 0
+	return reports_want_lines()
 		&& !(request->arch && strncmp(request->arch, "lto_", 4) == 0);
 }
 
@@ -103,7 +103,7 @@ kz_status image_read_options(struct rtc_request *request, const kz_compile_optio
 	if (source && strncmp(source, "\xef\xbb\xbf", 3) == 0) {
 		request->source = source + 3;
 	}
-	request->line_info |= source_is_guarded(request);
+	request->line_info |= source_is_checked(request);
 	if (st) {
 		return st;
 	}
@@ -126,13 +126,13 @@ kz_status image_keep_source(char **kept, struct rtc_request *request,
 {
 	bool is_asked = options && options->keep_source;
 	*kept = NULL;
-	if (!(request->line_info || request->debug) || !(is_asked || source_is_guarded(request))) {
+	if (!(request->line_info || request->debug) || !(is_asked || source_is_checked(request))) {
 		return KZ_OK;
 	}
 	kz_error *reason = is_asked ? err : NULL;
 	kz_status st = writes ? keep_source(kept, request->source, request->name, reason)
 		: keep_path(kept, request->source, request->name, reason);
-	/* The guard does without a folder to write to, but then nobody shall look for the file.  A
+	/* A check does without a folder to write to, but then nobody shall look for the file.  A
 	 * relative name would get the working directory before it. */
 	request->name = st ? "/string of the program" : *kept;
 	return is_asked ? st : KZ_OK;

@@ -46,7 +46,7 @@ static void kept_add_number(struct str *out, int64_t number)
 static void kept_add_device(struct str *out, kz_device *dev)
 {
 	static const char *const variables[] = {"KUDZU_CPU_FEATURES", "KUDZU_CPU_PASSES",
-		"KUDZU_CPU_THREADS", "KUDZU_CPU_TIER", "KUDZU_CPU_WIDTH", "KUDZU_CPU_GUARD"};
+		"KUDZU_CPU_THREADS", "KUDZU_CPU_TIER", "KUDZU_CPU_WIDTH", "KUDZU_CHECK"};
 	int32_t llvm = 0;
 	kept_add_text(out, dev->model);
 	kept_add_number(out, dev->info.compute_capability);

@@ -35,9 +35,10 @@ static const struct {
 #ifdef __x86_64__
 	FEATURES("sse2", FEATURES_SSE2), FEATURES("avx2", FEATURES_AVX2),
 #endif
-#define GUARD(text, value) {"KUDZU_CPU_GUARD", SETTING_GUARD, text, value}
-	GUARD("end", GUARD_END), GUARD("1", GUARD_END), GUARD("start", GUARD_START), GUARD("on", 0),
-	GUARD("init", GUARD_INIT),
+#define CHECK(text, value) {"KUDZU_CHECK", SETTING_CHECK, text, value}
+	CHECK("memory", 1), CHECK("init", 2), CHECK("init,memory", 3), CHECK("all", CHECK_ALL),
+	CHECK("memory,all", CHECK_ALL), CHECK("Memory", 0), CHECK("memory,", 0), CHECK(",init", 0),
+	CHECK("memory init", 0), CHECK("mem", 0), CHECK("memorys", 0), CHECK("1", 0),
 #define PASSES(text, value) {"KUDZU_CPU_PASSES", SETTING_PASSES, text, value}
 	PASSES("-if-conversion", 1 << PASS_IF_CONVERSION),
 	PASSES("-no-wrap,-prefetch", 1 << PASS_NO_WRAP | 1 << PASS_PREFETCH),

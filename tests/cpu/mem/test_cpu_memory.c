@@ -107,8 +107,7 @@ END_TEST
 
 START_TEST(memory_traps_before_the_first_allocation)
 {
-	setenv("KUDZU_CPU_GUARD", "start", 1);
-	uint64_t address = get(100);
+	uint64_t address = get(4096);
 	ck_assert(!traps(address));
 	ck_assert(traps(address - 1));
 	ck_assert(traps(address - 4096));

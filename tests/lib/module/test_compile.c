@@ -22,7 +22,7 @@ static kz_error err;
 static void setup(void)
 {
 	err = (kz_error)KZ_ERROR_INIT;
-	unsetenv("KUDZU_CPU_GUARD"); /* which asks for line information */
+	unsetenv("KUDZU_CHECK"); /* which asks for line information */
 }
 
 static void teardown(void)

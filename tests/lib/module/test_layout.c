@@ -36,7 +36,7 @@ static kz_error err;
 
 static void setup(void)
 {
-	unsetenv("KUDZU_CPU_GUARD"); /* which names a file that keeps the source */
+	unsetenv("KUDZU_CHECK"); /* which names a file that keeps the source */
 }
 
 static void clear(void)

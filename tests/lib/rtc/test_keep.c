@@ -28,7 +28,7 @@ static void setup(void)
 	ck_assert_ptr_nonnull(mkdtemp(folder));
 	setenv("KUDZU_CACHE_DIR", folder, 1);
 	setenv("KUDZU_CACHE", "1", 1);
-	unsetenv("KUDZU_CPU_GUARD"); /* which keeps sources by itself */
+	unsetenv("KUDZU_CHECK"); /* which keeps sources by itself */
 }
 
 static void teardown(void)

@@ -52,7 +52,7 @@ void emit_store_stream(struct emit *e, LLVMValueRef *values, unsigned count, LLV
 /* emit_prefetch.c: load a vector of `size` bytes, of lanes side by side. */
 LLVMValueRef emit_load_row(struct emit *e, LLVMTypeRef type, LLVMValueRef place, unsigned size);
 
-/* emit_trace.c: before an instruction, if the kernel is traced. */
-void emit_trace(struct emit *e, const struct ptx_inst *inst);
+/* emit_check.c: before an instruction, if the kernel asks. */
+void emit_check(struct emit *e, const struct ptx_inst *inst);
 
 #endif

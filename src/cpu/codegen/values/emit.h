@@ -12,7 +12,7 @@
  *	           if interleave                     a small branch with its sides; a team of warps
  *	           inst                              an instruction, by the function that ptx.def
  *	                                             names
- *	memory     mem atom async tex trace          loads, stores, atomics, copies, textures
+ *	memory     mem atom async tex check          loads, stores, atomics, copies, textures
  *	           strided ordered vector            a load or store of a warp, each in its own way
  *	           nontemporal prefetch              rows of it
  *	ops        warp matrix                       threads together
@@ -135,7 +135,9 @@ struct emit {
 	unsigned width;                 /* 1, 8, 16 or 32 */
 	bool is_alone;                  /* W > 1: each warp is a block, and whole */
 	bool failed;
-	bool is_traced, is_checked, is_watched; /* see emit_trace.c */
+	unsigned checks;                /* a set: see emit_check.c */
+	bool asks;                      /* before each access, */
+	struct ptx_var **origins;       /* and then this is as origin_find gives it */
 	bool has_avx2;                  /* masked gathers */
 	bool has_f16c;                  /* vectors of halves to floats and back */
 	bool has_avx512;                /* AVX-512F: masked gathers, scatters, approximate inverse

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * KUDZU_CPU_GUARD in a program that uses the library as it is, pool and all: an access to the first
+ * KUDZU_CHECK in a program that uses the library as it is, pool and all: an access to the first
  * element beside an array is an error that names the array's memory, the thread and the line.
  */
 #include "base/common.h"
@@ -23,9 +23,10 @@ static const char source[] = "extern \"C\" __global__ void pick(float *out, cons
 	"}\n";
 
 /* The CPU device with arrays of 10 elements. */
-static void array_guard_open(const char *guard)
+static void array_check_open(const char *checks)
 {
-	setenv("KUDZU_CPU_GUARD", guard, 1);
+	setenv("KUDZU_CHECK", checks, 1);
+	setenv("KUDZU_CHECK_PRINT", "0", 1);
 	err = (kz_error)KZ_ERROR_INIT;
 	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
 	options.name = "pick.cu";
@@ -36,7 +37,7 @@ static void array_guard_open(const char *guard)
 	}
 }
 
-static void array_guard_close(void)
+static void array_check_close(void)
 {
 	for (size_t i = 0; i < countof(arrays); i++) {
 		kz_array_release(arrays[i]);
@@ -46,7 +47,7 @@ static void array_guard_close(void)
 	kz_error_clear(&err);
 }
 
-static bool array_guard_is_cpu(int index)
+static bool array_check_is_cpu(int index)
 {
 	return strcmp(support_device_name(index), "cpu") == 0;
 }
@@ -71,25 +72,26 @@ static void check_fault(const char *said)
 }
 
 static const struct {
-	const char *guard;
+	const char *checks;
 	int use_pool; /* what the program says; -1: nothing */
 	int good, bad;
 	const char *said, *thread;
 } rows[] = {
-	{"end", -1, 8, 9, "0 bytes past the end of the 40-byte allocation", "thread (1,0,0)"},
-	{"end", 1, 8, 10, "0 bytes past the end of the 40-byte allocation", "thread (0,0,0)"},
-	{"1", 0, 8, 11, "4 bytes past the end of the 40-byte allocation", "thread (0,0,0)"},
-	{"start", -1, 0, -1, "4 bytes before the 40-byte allocation", "thread (0,0,0)"},
-	{"start", 1, 0, -3, "12 bytes before the 40-byte allocation", "thread (0,0,0)"},
+	{"memory", -1, 8, 9, "0 bytes past the end of the 40-byte allocation", "thread (1,0,0)"},
+	{"memory,init", 1, 8, 10, "0 bytes past the end of the 40-byte allocation",
+		"thread (0,0,0)"},
+	{"all", 0, 8, 11, "4 bytes past the end of the 40-byte allocation", "thread (0,0,0)"},
+	{"memory", -1, 0, -1, "4 bytes before the 40-byte allocation", "thread (0,0,0)"},
+	{"memory", 1, 0, -3, "12 bytes before the 40-byte allocation", "thread (0,0,0)"},
 };
 
 START_TEST(an_element_beside_an_array_is_a_fault_that_names_the_array)
 {
 	const int row = _i % (int)countof(rows);
-	if (!array_guard_is_cpu(_i / (int)countof(rows))) {
+	if (!array_check_is_cpu(_i / (int)countof(rows))) {
 		return;
 	}
-	array_guard_open(rows[row].guard);
+	array_check_open(rows[row].checks);
 	if (rows[row].use_pool >= 0) {
 		ok(kz_device_use_pool(dev, rows[row].use_pool, &err));
 		kz_array_release(arrays[1]);
@@ -103,16 +105,16 @@ START_TEST(an_element_beside_an_array_is_a_fault_that_names_the_array)
 	snprintf(address, sizeof(address), "allocation at 0x%llx",
 		(unsigned long long)kz_array_address(arrays[1]));
 	check_fault(address);
-	array_guard_close();
+	array_check_close();
 }
 END_TEST
 
 START_TEST(memory_of_a_released_array_is_a_fault)
 {
-	if (!array_guard_is_cpu(_i)) {
+	if (!array_check_is_cpu(_i)) {
 		return;
 	}
-	array_guard_open("end");
+	array_check_open("memory");
 	kz_kernel *kernel;
 	uint64_t address = kz_array_address(arrays[1]);
 	ok(kz_module_kernel(&kernel, mod, "pick", &err));
@@ -123,7 +125,7 @@ START_TEST(memory_of_a_released_array_is_a_fault)
 	ck_assert_int_eq(kz_device_synchronize(dev, &err), KZ_FAULT);
 	check_fault("inside the 40-byte allocation");
 	check_fault(", which was freed; block (0,0,0), thread (0,0,0)");
-	array_guard_close();
+	array_check_close();
 }
 END_TEST
 
@@ -131,7 +133,7 @@ END_TEST
  * be kept. */
 enum way { WAY_NAMED, WAY_NAMELESS, WAY_IMAGE, WAY_NO_FOLDER, WAYS };
 
-static void array_guard_compile(enum way way)
+static void array_check_compile(enum way way)
 {
 	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
 	kz_image *image = NULL;
@@ -151,14 +153,14 @@ START_TEST(the_place_of_a_fault_is_in_a_file_that_exists)
 {
 	char text[sizeof(source)] = "";
 	const enum way way = (enum way)(_i % WAYS);
-	if (!array_guard_is_cpu(_i / WAYS)) {
+	if (!array_check_is_cpu(_i / WAYS)) {
 		return;
 	}
-	array_guard_open("end");
+	array_check_open("memory");
 	if (way == WAY_NO_FOLDER) {
 		setenv("KUDZU_CACHE_DIR", "/dev/null/none", 1);
 	}
-	array_guard_compile(way);
+	array_check_compile(way);
 	ck_assert_int_eq(pick(9), KZ_FAULT);
 	ck_assert_int_eq(err.line, 3);
 	if (way == WAY_NO_FOLDER) {
@@ -170,25 +172,24 @@ START_TEST(the_place_of_a_fault_is_in_a_file_that_exists)
 		ck_assert_str_eq(text, source);
 		fclose(file);
 	}
-	array_guard_close();
+	array_check_close();
 }
 END_TEST
 
-static const char *const strange[] = {"on", "END", "2", "end ", "both"};
+static const char *const strange[] = {"on", "Memory", "1", "memory ", "init,"};
 
-START_TEST(a_strange_guard_is_an_error_that_says_what_is_expected)
+START_TEST(an_unknown_check_is_an_error_that_says_what_is_expected)
 {
 	char said[96];
 	const char *value = strange[_i % (int)countof(strange)];
-	if (!array_guard_is_cpu(_i / (int)countof(strange))) {
+	if (!array_check_is_cpu(_i / (int)countof(strange))) {
 		return;
 	}
 	err = (kz_error)KZ_ERROR_INIT;
-	setenv("KUDZU_CPU_GUARD", value, 1);
+	setenv("KUDZU_CHECK", value, 1);
 	ck_assert_int_eq(kz_device_open(&dev, "cpu", &err), KZ_INVALID);
-	snprintf(said, sizeof(said), "KUDZU_CPU_GUARD is '%s': expected end or 1, start, init, "
-		"or 0",
-		value);
+	snprintf(said, sizeof(said), "KUDZU_CHECK is '%s': expected a list of memory, init, or "
+		"all", value);
 	ck_assert_msg(strstr(err.log, said) != NULL, "'%s' is not in: %s", said, err.log);
 	kz_error_clear(&err);
 }
@@ -199,10 +200,10 @@ START_TEST(an_element_that_was_never_written_is_told_when_it_is_read)
 {
 	static const float half[5];
 	kz_array *begin = NULL;
-	if (!array_guard_is_cpu(_i)) {
+	if (!array_check_is_cpu(_i)) {
 		return;
 	}
-	array_guard_open("init");
+	array_check_open("memory,init");
 	kz_array_release(arrays[1]);
 	ok(kz_array_create(&arrays[1], dev, KZ_F32, KZ_SHAPE(10), &err));
 	ok(kz_array_slice(&begin, arrays[1], KZ_AT(KZ_SLICE(0, 5)), &err));
@@ -216,15 +217,90 @@ START_TEST(an_element_that_was_never_written_is_told_when_it_is_read)
 	ck_assert_int_eq(err.line, 3);
 	kz_error_clear(&err);
 	kz_array_release(begin);
-	array_guard_close();
+	array_check_close();
 }
 END_TEST
 
-SUITE(array_guard)
+/* What kz_device_reports has told. */
+static int told;
+static kz_report last;
+static char last_text[1024];
+
+static void tell(void *user, const kz_report *report)
+{
+	ck_assert_ptr_eq(user, &told);
+	last = *report;
+	last.check = strcmp(report->check, "memory") == 0 ? "memory" : "";
+	ck_assert_str_eq(report->kernel, "pick");
+	ck_assert_ptr_nonnull(strstr(report->sides[0].file, "pick.cu"));
+	snprintf(last_text, sizeof(last_text), "%s", report->text);
+	told++;
+}
+
+/* By a variable and by an option. */
+START_TEST(a_report_is_a_value_and_a_text)
+{
+	const bool by_option = _i % 2;
+	if (!array_check_is_cpu(_i / 2)) {
+		return;
+	}
+	setenv("KUDZU_CHECK_PRINT", "0", 1);
+	told = 0;
+	if (by_option) {
+		ok(kz_device_open(&dev, "cpu", &err));
+		fails(kz_device_reports(dev, tell, &told, &err), KZ_STATE, "no check is on");
+		ok(kz_device_set_option(dev, KZ_OPTION_CHECK, KZ_CHECK_MEMORY, &err));
+	}
+	array_check_open(by_option ? "" : "memory");
+	ok(kz_device_reports(dev, tell, &told, &err));
+	ck_assert_int_eq(told, 0);
+	ck_assert_int_eq(pick(9), KZ_FAULT);
+	kz_error_clear(&err);
+	ok(kz_device_reports(dev, tell, &told, &err));
+	ck_assert_int_eq(told, 1);
+	ck_assert_str_eq(last.check, "memory");
+	ck_assert_int_eq(last.count, 1);
+	ck_assert_int_eq(last.side_count, 1);
+	ck_assert_int_eq(last.sides[0].line, 3);
+	ck_assert_int_eq(last.sides[0].column, 2);
+	ck_assert_int_eq(last.sides[0].thread[0], 1);
+	ck_assert_int_eq(last.sides[0].block[0], 0);
+	ck_assert_ptr_nonnull(strstr(last_text,
+		"pick.cu:3:2: error: read of 4 bytes at address 0x"));
+	ck_assert_ptr_nonnull(strstr(last_text, "0 bytes past the end of the 40-byte allocation"));
+	ck_assert_ptr_nonnull(strstr(last_text, "[memory]\n    3 | \tout[threadIdx.x] = in["));
+	ck_assert_ptr_nonnull(strstr(last_text, ";\n      | \t^\nnote: kernel 'pick', block "
+		"(0,0,0), thread (1,0,0)\n"));
+	array_check_close();
+}
+END_TEST
+
+START_TEST(a_check_on_a_gpu_is_an_error_that_names_compute_sanitizer)
+{
+	err = (kz_error)KZ_ERROR_INIT;
+	dev = support_open_stub("cc=80");
+	ck_assert_int_eq(kz_device_set_option(dev, KZ_OPTION_CHECK, KZ_CHECK_MEMORY, &err),
+		KZ_UNSUPPORTED);
+	ck_assert_ptr_nonnull(strstr(err.hint, "compute-sanitizer --tool memcheck"));
+	kz_error_clear(&err);
+	ok(kz_device_set_option(dev, KZ_OPTION_CHECK, 0, &err));
+	fails(kz_device_set_option(dev, KZ_OPTION_CHECK, 1 << 20, &err), KZ_INVALID,
+		"expected a set of kz_check for KZ_OPTION_CHECK, got 1048576");
+	fails(kz_device_reports(dev, tell, &told, &err), KZ_STATE, "no check is on");
+	fails(kz_device_reports(dev, NULL, NULL, &err), KZ_INVALID, "expected a function");
+	support_close_stub(dev);
+	setenv("KUDZU_CHECK", "memory", 1);
+	ck_assert_int_eq(kz_device_open(&dev, "cuda", &err), KZ_UNSUPPORTED);
+	ck_assert_ptr_nonnull(strstr(err.hint, "compute-sanitizer --tool memcheck"));
+	kz_error_clear(&err);
+}
+END_TEST
+
+SUITE(array_check)
 {
 	const int count = support_device_count();
-	Suite *s = suite_create("array_guard");
-	TCase *tc = suite_add_case(s, "guard");
+	Suite *s = suite_create("array_check");
+	TCase *tc = suite_add_case(s, "checks");
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, an_element_beside_an_array_is_a_fault_that_names_the_array, 0,
 		count * (int)countof(rows));
@@ -232,7 +308,9 @@ SUITE(array_guard)
 		count);
 	tcase_add_loop_test(tc, memory_of_a_released_array_is_a_fault, 0, count);
 	tcase_add_loop_test(tc, the_place_of_a_fault_is_in_a_file_that_exists, 0, count * WAYS);
-	tcase_add_loop_test(tc, a_strange_guard_is_an_error_that_says_what_is_expected, 0,
+	tcase_add_loop_test(tc, an_unknown_check_is_an_error_that_says_what_is_expected, 0,
 		count * (int)countof(strange));
+	tcase_add_loop_test(tc, a_report_is_a_value_and_a_text, 0, 2 * count);
+	tcase_add_test(tc, a_check_on_a_gpu_is_an_error_that_names_compute_sanitizer);
 	return s;
 }

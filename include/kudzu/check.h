@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef KUDZU_CHECK_H
+#define KUDZU_CHECK_H
+
+/*
+ * Bugs of kernels that the CPU device finds while it runs them.
+ *
+ *	KUDZU_CHECK=memory,init ./program
+ *
+ * says on standard error where a kernel went wrong, as a compiler would say it:
+ *
+ *	blur.cu:8:2: error: read of 4 bytes at address 0x7f18e619df14, which is 0 bytes past the
+ *	end of the 20-byte allocation at 0x7f18e619df00 [memory]
+ *	    8 |         out[threadIdx.x] = in[threadIdx.x + i];
+ *	      |         ^
+ *	note: kernel 'blur', block (0,0,0), thread (5,0,0)
+ *
+ * A program turns checks on by itself before it allocates, compiles and launches, and asks for what
+ * they have found:
+ *
+ *	kz_device_set_option(dev, KZ_OPTION_CHECK, KZ_CHECK_MEMORY | KZ_CHECK_INIT, &err);
+ *	...
+ *	kz_device_reports(dev, print_report, stderr, &err);
+ *
+ * docs/debugging.md says which check finds what.  KUDZU_CHECK_SUPPRESS=blur,scan:12 leaves out the
+ * reports of a kernel, or of a line of it.  KUDZU_CHECK_PRINT=0 keeps standard error free of them.
+ */
+#include <kudzu/device.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** The checks, for KZ_OPTION_CHECK. */
+typedef enum kz_check {
+	/** "memory": an access outside of an allocation, a variable, or the thread's local memory,
+	    to freed memory, or that is not aligned.  It also fails the launch, as KZ_FAULT. */
+	KZ_CHECK_MEMORY = 1,
+	/** "init": memory that nothing has written is read. */
+	KZ_CHECK_INIT = 2
+} kz_check;
+
+/** An access that a report is about. */
+typedef struct kz_report_side {
+	const char *what;   /**< "read of 4 bytes at address 0x10, which is in no allocation" */
+	const char *file;   /**< of the source; "" if it is not known */
+	int32_t line;       /**< from 1; 0 if it is not known, and so is `column` */
+	int32_t column;
+	int32_t block[3];
+	int32_t thread[3];
+} kz_report_side;
+
+/** What a check has found. */
+typedef struct kz_report {
+	const char *check;  /**< "memory" */
+	const char *kernel; /**< as in the source, without parameters */
+	const char *text;   /**< all of it, in lines that end with a newline */
+	int64_t count;      /**< how often it was found */
+	int32_t side_count; /**< 2 where two accesses do not go together */
+	kz_report_side sides[2];
+} kz_report;
+
+/** What kz_device_reports calls. */
+typedef void kz_report_fn(void *user, const kz_report *report);
+
+/**
+ * Tell what checks have found on CPU devices since the process began: each bug once.
+ *
+ * Work that is not done yet is not waited for.
+ * @param each called once for each report, in the order in which they were found.  The texts of
+ *        `report` live as long as the call.
+ * @param user passed to `each`.
+ * @return KZ_OK; KZ_INVALID for no device and no function; KZ_STATE if no check is on;
+ *         KZ_NO_MEMORY.
+ */
+KZ_API KZ_NODISCARD kz_status kz_device_reports(kz_device *dev, kz_report_fn *each, void *user,
+	kz_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

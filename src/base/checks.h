@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef BASE_CHECKS_H
+#define BASE_CHECKS_H
+
+/*
+ * The checks of kernels that KUDZU_CHECK names: a row for each, X(SYMBOL, "name").  A set of checks
+ * has a bit for each.
+ */
+#define CHECKS(X) \
+	X(MEMORY, "memory") /* accesses outside of what there is, and misaligned ones */ \
+	X(INIT, "init")     /* bytes that nothing has written */
+
+enum check {
+#define X(symbol, name) CHECK_##symbol,
+	CHECKS(X)
+#undef X
+	CHECK_COUNT
+};
+
+static inline unsigned check_bit(enum check check)
+{
+	return 1u << check;
+}
+
+#define CHECK_ALL ((1u << CHECK_COUNT) - 1)
+
+#endif

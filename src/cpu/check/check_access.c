@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Answers the question of codegen/memory/emit_check.c: may these lanes access these addresses?
+ *
+ * An address is right if it lies in the variable that it was made from.  Where no variable is
+ * known, all of the access has to be in one allocation, in the block's shared memory, in the
+ * thread's local memory, or among the parameters.  The answer is kept as a range (rt_warp.ranges),
+ * so that the next accesses of the same line need not ask.
+ */
+#include "base/common.h"
+
+#include "cpu/check/check_kernel.h"
+
+#include "cpu/mem/unwritten.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* An access of one lane. */
+struct access {
+	struct rt_warp *warp;
+	const struct check_kernel *kernel;
+	unsigned lane;
+	uint64_t at;
+	uint32_t size;
+	bool is_shared;             /* by an instruction for shared memory */
+	enum rt_access kind;
+};
+
+static bool access_is_in(const struct access *access, struct rt_range range)
+{
+	return range.size >= access->size && access->at - range.begin <= range.size - access->size;
+}
+
+/* The block's own shared memory, and what is reserved in it. */
+static struct rt_range access_shared_range(const struct access *access)
+{
+	const struct rt_warp *warp = access->warp;
+	return (struct rt_range){(uintptr_t)warp->shared,
+		warp->launch->aggr_shared - RT_RESERVED_SHARED};
+}
+
+static struct rt_range access_reserved_range(const struct access *access)
+{
+	const struct rt_launch *launch = access->warp->launch;
+	return (struct rt_range){(uintptr_t)access->warp->shared + launch->reserved_start,
+		access->kernel->func->uses_reserved_shared
+			? launch->reserved_cap - launch->reserved_start : 0};
+}
+
+static struct rt_range access_local_range(const struct access *access)
+{
+	const struct rt_warp *warp = access->warp;
+	return (struct rt_range){(uintptr_t)warp->local + access->lane * warp->local_stride,
+		access->kernel->func->local_size + warp->launch->stack_size};
+}
+
+/* The parameters, and what grid.sync() works with. */
+static struct rt_range access_params_range(const struct access *access)
+{
+	return (struct rt_range){(uintptr_t)access->warp->launch->params,
+		access->kernel->func->param_size};
+}
+
+static struct rt_range access_grid_range(const struct access *access)
+{
+	const uint32_t *at = access->warp->launch->grid_sync;
+	return (struct rt_range){at[0] | (uint64_t)at[1] << 32, at[0] || at[1] ? 16 : 0};
+}
+
+static bool access_is_shared(const struct access *access)
+{
+	return access->is_shared
+		|| access->at - (uintptr_t)access->warp->shared < RT_SHARED_WINDOW;
+}
+
+/* A range that has all of the access, and that other lanes may access likewise; false: it is
+ * wrong. */
+static bool access_find_range(const struct access *access, struct rt_range *out)
+{
+	struct memory_range range;
+	*out = (struct rt_range){0};
+	if (access_is_shared(access)) {
+		*out = access_shared_range(access);
+		return access_is_in(access, *out)
+			|| access_is_in(access, *out = access_reserved_range(access));
+	}
+	if (access_is_in(access, access_local_range(access))
+	    || access_is_in(access, access_params_range(access))
+	    || access_is_in(access, access_grid_range(access))) {
+		return true;
+	}
+	if (!memory_holds(access->kernel->memory, access->at, access->size,
+			access->kind != RT_READS, &range)) {
+		return false;
+	}
+	if (range.kind != MEMORY_MAPPED) { // of which parts may be read only
+		*out = (struct rt_range){range.address, range.size};
+	}
+	return true;
+}
+
+/* The variable with that number (rt_pack_access), and where it is. */
+static const struct ptx_var *access_find_var(const struct access *access, uint32_t number,
+	struct rt_range *out)
+{
+	const struct rt_launch *launch = access->warp->launch;
+	const struct check_kernel *kernel = access->kernel;
+	const struct ptx_var *var;
+	if (number & RT_MODULE_VAR) {
+		number &= ~RT_MODULE_VAR;
+		var = kernel->module->vars[number];
+		*out = (struct rt_range){(uintptr_t)launch->globals[number], var->size};
+		return var;
+	}
+	if (number & RT_PARAM_VAR) {
+		var = kernel->func->params[number & ~RT_PARAM_VAR];
+		*out = (struct rt_range){(uintptr_t)launch->params + var->offset, var->size};
+		return var;
+	}
+	var = number < kernel->func->var_count ? kernel->func->vars[number] : NULL;
+	*out = !var || var->space == PTX_LOCAL ? access_local_range(access)
+		: (struct rt_range){(uintptr_t)access->warp->shared + var->offset,
+			ptx_is_dynamic(var) ? launch->dynamic_shared : var->size};
+	return var;
+}
+
+/* --- What is wrong --- */
+
+/* The last name in a mangled one: "tile" of _ZZ6kernelPfE4tile. */
+static const char *access_var_name(const char *mangled)
+{
+	const size_t length = strlen(mangled);
+	for (const char *at = mangled; *at && strncmp(mangled, "_Z", 2) == 0; at++) {
+		unsigned count = 0;
+		const char *name = at;
+		while (*name >= '0' && *name <= '9' && count < length) {
+			count = 10 * count + (unsigned)(*name++ - '0');
+		}
+		if (count > 0 && name + count == mangled + length) {
+			return name;
+		}
+		at = name > at ? name - 1 : at;
+	}
+	return mangled;
+}
+
+static void access_deny_offset(const struct access *access, struct rt_range range,
+	const char *what)
+{
+	char text[160];
+	const int64_t offset = (int64_t)(access->at - range.begin);
+	snprintf(text, sizeof(text), "access to offset %" PRId64 " of %s, which has %" PRIu64
+		" bytes", offset, what, range.size);
+	rt_deny(access->warp, access->lane, 0, CUDA_ERROR_ILLEGAL_ADDRESS, text);
+}
+
+static void access_deny_var(const struct access *access, const struct ptx_var *var,
+	struct rt_range range)
+{
+	char what[96];
+	if (!var || var->space == PTX_LOCAL) {
+		access_deny_offset(access, range, "the thread's local memory");
+		return;
+	}
+	snprintf(what, sizeof(what), "the %s '%.60s'", ptx_is_dynamic(var) ? "dynamic shared memory"
+		: var->space == PTX_SHARED ? "shared variable"
+		: var->space == PTX_CONST ? "constant variable"
+		: var->space == PTX_PARAM ? "parameter" : "variable", access_var_name(var->name));
+	access_deny_offset(access, range, what);
+}
+
+static void access_deny_address(const struct access *access)
+{
+	char text[64];
+	if (access_is_shared(access)) {
+		access_deny_offset(access, access_shared_range(access),
+			"the block's shared memory");
+		return;
+	}
+	snprintf(text, sizeof(text), "access to address 0x%" PRIx64, access->at);
+	// The first byte that must not be accessed is what memory_describe is asked about.
+	uint64_t bad = access->at;
+	while (bad < access->at + access->size - 1
+	       && memory_holds(access->kernel->memory, bad, 1, false, NULL)) {
+		bad++;
+	}
+	snprintf(text, sizeof(text), "access to address 0x%" PRIx64, bad);
+	rt_deny(access->warp, access->lane, bad, CUDA_ERROR_ILLEGAL_ADDRESS, text);
+}
+
+static void access_deny_alignment(const struct access *access)
+{
+	char text[96];
+	snprintf(text, sizeof(text), "access to address 0x%" PRIx64
+		", which is not a multiple of %u", access->at, access->size & -access->size);
+	rt_deny(access->warp, access->lane, 0, CUDA_ERROR_MISALIGNED_ADDRESS, text);
+}
+
+/* --- Questions --- */
+
+static bool access_check_memory(const struct access *access, uint32_t number,
+	struct rt_range *range)
+{
+	const uint32_t align = access->size & -access->size;
+	if (number != RT_NO_VAR) {
+		const struct ptx_var *var = access_find_var(access, number, range);
+		if (!access_is_in(access, *range)) {
+			access_deny_var(access, var, *range);
+			return false;
+		}
+	} else if (!access_find_range(access, range)) {
+		access_deny_address(access);
+		return false;
+	}
+	if (access->at % align != 0) {
+		access_deny_alignment(access);
+		return false;
+	}
+	return true;
+}
+
+static bool access_check_init(const struct access *access)
+{
+	struct memory_range range;
+	uint64_t bad = 0;
+	if (access->kind != RT_WRITES
+	    && memory_find(access->kernel->memory, access->at, &range)
+	    && range.kind == MEMORY_DEVICE
+	    && access->size <= range.size - (access->at - range.address)) {
+		bad = unwritten_find(access->at, access->size, range.address,
+			range.address + range.size);
+	}
+	if (bad != 0) {
+		char text[128];
+		snprintf(text, sizeof(text), "access to address 0x%" PRIx64
+			" before anything was written there", bad);
+		rt_deny(access->warp, access->lane, bad, CUDA_ERROR_LAUNCH_FAILED, text);
+	}
+	return bad == 0;
+}
+
+/* Whether it is not the memory of another device, to which this one has no access. */
+static bool access_check_device(const struct access *access)
+{
+	const struct rt_host *host = access->warp->launch->host;
+	struct memory_range memory;
+	if (!memory_find(access->kernel->memory, access->at, &memory)
+	    || host->may_access(host, access->at, access->size)) {
+		return true;
+	}
+	char text[128];
+	snprintf(text, sizeof(text), "access to address 0x%" PRIx64 " in the memory of another "
+		"device, to which access is not enabled", access->at);
+	rt_deny(access->warp, access->lane, 0, CUDA_ERROR_ILLEGAL_ADDRESS, text);
+	return false;
+}
+
+uint32_t access_check(struct rt_warp *warp, uint32_t access, uint32_t var)
+{
+	const struct check_kernel *kernel = warp->launch->check;
+	struct access one = {.warp = warp, .kernel = kernel, .size = warp->access,
+		.is_shared = access >> 8, .kind = (enum rt_access)(access & 0xff)};
+	struct rt_range range = {0}, *kept = &warp->ranges[warp->line % RT_RANGES];
+	for (uint32_t left = warp->gathers; left != 0; left &= left - 1) {
+		one.lane = (unsigned)__builtin_ctz(left);
+		one.at = warp->at[one.lane];
+		if ((warp->launch->host->may_access && !access_check_device(&one))
+		    || (kernel->checks & check_bit(CHECK_MEMORY)
+			&& !access_check_memory(&one, var, &range))
+		    || (kernel->checks & check_bit(CHECK_INIT) && !access_check_init(&one))) {
+			return 1u << one.lane;
+		}
+	}
+	if (kernel->checks == check_bit(CHECK_MEMORY)) {
+		*kept = range;
+		warp->access = 0;
+	}
+	return 0;
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Keeps what checks have found, each distinct report once, with a count.
+ *
+ * A report is distinct by its check, its kernel and the lines of PTX that it is about.  Its text is
+ * like a compiler's: the place in the source, what is wrong there, and the line with a caret; then
+ * notes that say through which calls the code was inlined, what the other side is, and which thread
+ * of which kernel it was.  If KUDZU_CHECK is set, the text goes to standard error at once, so that
+ * a program that crashes later has told it.
+ */
+#include "base/common.h"
+
+#include "cpu/check/report.h"
+
+#include "base/alloc.h"
+#include "base/env.h"
+#include "base/file.h"
+#include "base/str.h"
+#include "cpu/config/settings.h"
+#include "cpu/mem/fault.h"
+#include "cpu/ptx/line.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define REPORT_MOST 1000 /* that are kept; more are only counted as others */
+
+struct kept_report {
+	struct kept_report *next;
+	struct kudzu_report out;
+	enum check check;
+	uint32_t lines[KUDZU_REPORT_SIDES]; /* of PTX */
+	struct line places[KUDZU_REPORT_SIDES];
+};
+
+static struct {
+	pthread_mutex_t lock;
+	struct kept_report *first;
+	struct kept_report **end; /* NULL: nothing is kept */
+	size_t count;
+} reports = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* --- Names --- */
+
+/* Of a mangled function the last name before its parameters: _ZN1a4loadEPKf is "load". */
+static void report_write_function(struct str *out, const char *mangled)
+{
+	const char *at = mangled, *name = mangled;
+	size_t length = strlen(mangled);
+	if (strncmp(at, "_ZN", 3) == 0 || strncmp(at, "_Z", 2) == 0) {
+		at += at[2] == 'N' ? 3 : 2;
+		at += strspn(at, "KL");
+		while (isdigit((unsigned char)*at)) {
+			char *rest;
+			size_t count = strtoul(at, &rest, 10);
+			if (count > strlen(rest)) {
+				break;
+			}
+			name = rest;
+			length = count;
+			at = rest + count;
+		}
+	}
+	str_addn(out, name, length);
+}
+
+static void report_write_place(struct str *out, const struct line_place *place)
+{
+	str_addn(out, place->file, place->file_size);
+	str_addf(out, ":%d:", place->number);
+	if (place->column > 0) {
+		str_addf(out, "%d:", place->column);
+	}
+}
+
+static bool report_has_place(const struct line *line)
+{
+	return line->place_count > 0 && line->places[0].file && line->places[0].number > 0;
+}
+
+/* --- Text --- */
+
+/* The line of the source, if the file is there, and a caret below the column. */
+static void report_quote(struct str *out, const struct line_place *place)
+{
+	char *path = mem_strndup(place->file, place->file_size), *data = NULL;
+	size_t size = 0;
+	if (!path || file_read(&data, &size, path, NULL)) {
+		mem_free(path);
+		return;
+	}
+	const char *at = data;
+	for (int i = 1; at && i < place->number; i++) {
+		at = strchr(at, '\n');
+		at = at ? at + 1 : NULL;
+	}
+	if (at && *at) {
+		const size_t length = strcspn(at, "\r\n");
+		str_addf(out, "%5d | %.*s\n", place->number, (int)length, at);
+		if (place->column > 0 && (size_t)place->column <= length) {
+			str_add(out, "      | ");
+			for (int i = 0; i + 1 < place->column; i++) {
+				str_addc(out, at[i] == '\t' ? '\t' : ' ');
+			}
+			str_add(out, "^\n");
+		}
+	}
+	mem_free(data);
+	mem_free(path);
+}
+
+static void report_write_thread(struct str *out, const struct report *report, size_t side)
+{
+	const uint32_t *block = report->sides[side].block, *thread = report->sides[side].thread;
+	str_addf(out, "kernel '%s', block (%u,%u,%u), thread (%u,%u,%u)\n", report->kernel->name,
+		block[0], block[1], block[2], thread[0], thread[1], thread[2]);
+}
+
+static void report_write_side(struct str *out, const struct kept_report *kept,
+	const struct report *report, size_t side)
+{
+	const struct line *line = &kept->places[side];
+	const bool has_place = report_has_place(line);
+	if (has_place) {
+		report_write_place(out, &line->places[0]);
+	} else {
+		str_addf(out, "kernel '%s', PTX line %u:", report->kernel->name,
+			report->sides[side].line);
+	}
+	str_addf(out, " %s: %s", side == 0 ? "error" : "note", report->sides[side].what);
+	if (side == 0) {
+		str_addf(out, " [%s]", kept->out.check);
+	}
+	str_addc(out, '\n');
+	if (has_place) {
+		report_quote(out, &line->places[0]);
+	}
+	for (size_t i = 1; has_place && i < line->place_count && line->places[i].file; i++) {
+		report_write_place(out, &line->places[i]);
+		str_add(out, " note: in the call of '");
+		report_write_function(out, line->places[i - 1].function);
+		str_add(out, "' from here\n");
+		report_quote(out, &line->places[i]);
+	}
+	str_add(out, "note: ");
+	report_write_thread(out, report, side);
+}
+
+/* --- Suppressions --- */
+
+/* Whether KUDZU_CHECK_SUPPRESS, "kernel:line,kernel", names a report. */
+static bool report_is_suppressed(const struct kept_report *kept, const struct report *report)
+{
+	const char *next = env_get("KUDZU_CHECK_SUPPRESS");
+	for (; next && *next; next += *next == ',') {
+		const size_t size = strcspn(next, ",");
+		const char *colon = memchr(next, ':', size);
+		const size_t length = colon ? (size_t)(colon - next) : size;
+		const long line = colon ? strtol(colon + 1, NULL, 10) : 0;
+		const struct line *place = &kept->places[0];
+		if (strlen(report->kernel->name) == length
+		    && strncmp(report->kernel->name, next, length) == 0
+		    && (!colon || (place->place_count > 0 && place->places[0].number == line))) {
+			return true;
+		}
+		next += size;
+	}
+	return false;
+}
+
+/* --- The list --- */
+
+static bool report_is_same(const struct kept_report *kept, const struct report *report)
+{
+	bool same = kept->check == report->check
+		&& kept->out.side_count == (int)report->side_count
+		&& strcmp(kept->out.kernel, report->kernel->name) == 0;
+	for (size_t i = 0; same && i < report->side_count; i++) {
+		same = kept->lines[i] == report->sides[i].line;
+	}
+	return same;
+}
+
+static struct kept_report *report_find(const struct report *report)
+{
+	struct kept_report *kept = reports.first;
+	while (kept && !report_is_same(kept, report)) {
+		kept = kept->next;
+	}
+	return kept;
+}
+
+static void report_free(struct kept_report *kept)
+{
+	for (size_t i = 0; i < KUDZU_REPORT_SIDES; i++) {
+		mem_free((void *)(uintptr_t)kept->out.sides[i].what);
+		mem_free((void *)(uintptr_t)kept->out.sides[i].file);
+	}
+	mem_free((void *)(uintptr_t)kept->out.kernel);
+	mem_free((void *)(uintptr_t)kept->out.text);
+	mem_free(kept);
+}
+
+static bool report_fill_side(struct kept_report *kept, const struct report *report, size_t i)
+{
+	static const char *const none = "";
+	const struct report_side *side = &report->sides[i];
+	struct kudzu_report_side *out = &kept->out.sides[i];
+	const struct line_place *place = &kept->places[i].places[0];
+	const bool has_place = report_has_place(&kept->places[i]);
+	out->what = mem_strndup(side->what, strlen(side->what));
+	out->file = mem_strndup(has_place ? place->file : none, has_place ? place->file_size : 0);
+	out->line = has_place ? place->number : 0;
+	out->column = has_place ? place->column : 0;
+	memcpy(out->block, side->block, sizeof(out->block));
+	memcpy(out->thread, side->thread, sizeof(out->thread));
+	return out->what && out->file;
+}
+
+static const char *const report_check_names[] = {
+#define X(symbol, name) name,
+	CHECKS(X)
+#undef X
+};
+
+/* NULL: no memory. */
+static struct kept_report *report_make(const struct report *report)
+{
+	struct kept_report *kept = mem_zalloc(1, sizeof(*kept));
+	struct str text = STR_INIT;
+	bool ok = kept;
+	if (!ok) {
+		return NULL;
+	}
+	kept->check = report->check;
+	kept->out.check = report_check_names[report->check];
+	kept->out.side_count = (int)report->side_count;
+	kept->out.count = 1;
+	kept->out.kernel = mem_strndup(report->kernel->name, strlen(report->kernel->name));
+	for (size_t i = 0; ok && i < report->side_count; i++) {
+		kept->lines[i] = report->sides[i].line;
+		if (report->kernel->text) {
+			(void)line_look_up(&kept->places[i], report->kernel->text,
+				report->sides[i].line);
+		}
+		ok = report_fill_side(kept, report, i);
+		report_write_side(&text, kept, report, i);
+	}
+	kept->out.text = str_take(&text);
+	if (!ok || !kept->out.kernel || !kept->out.text) {
+		report_free(kept);
+		return NULL;
+	}
+	return kept;
+}
+
+void report_add(const struct report *report)
+{
+	fault_hold();
+	pthread_mutex_lock(&reports.lock);
+	struct kept_report *kept = report_find(report);
+	if (kept) {
+		kept->out.count++;
+	} else if (reports.count < REPORT_MOST && (kept = report_make(report))) {
+		if (report_is_suppressed(kept, report)) {
+			report_free(kept);
+		} else {
+			*(reports.end ? reports.end : &reports.first) = kept;
+			reports.end = &kept->next;
+			reports.count++;
+			if (settings_prints_reports()) {
+				(void)file_print(stderr, kept->out.text, strlen(kept->out.text));
+				(void)file_flush(stderr);
+			}
+		}
+	}
+	pthread_mutex_unlock(&reports.lock);
+	fault_release();
+}
+
+size_t report_list(struct kudzu_report *out, size_t most)
+{
+	size_t count = 0;
+	pthread_mutex_lock(&reports.lock);
+	for (const struct kept_report *kept = reports.first; kept; kept = kept->next) {
+		if (count < most) {
+			out[count] = kept->out;
+		}
+		count++;
+	}
+	pthread_mutex_unlock(&reports.lock);
+	return count;
+}

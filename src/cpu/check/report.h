@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CPU_CHECK_REPORT_H
+#define CPU_CHECK_REPORT_H
+
+/*
+ * What the checks of this process have found.  Any thread, also a worker within a kernel
+ * (fault_hold).
+ */
+#include "cpu/check/check_kernel.h"
+
+/* One of the accesses, or of the waits, that a report is about. */
+struct report_side {
+	char what[320];      /* "read of 4 bytes at address 0x10, which is in no allocation" */
+	uint32_t line;       /* of PTX */
+	uint32_t block[3];
+	uint32_t thread[3];
+};
+
+struct report {
+	enum check check;
+	const struct check_kernel *kernel;
+	size_t side_count;   /* at least 1, at most KUDZU_REPORT_SIDES */
+	struct report_side sides[KUDZU_REPORT_SIDES];
+};
+
+/* Add a report, unless it is suppressed.  One of the same check, kernel and lines is counted. */
+void report_add(const struct report *report);
+/* Copy the first `most` reports; how many there are.  The texts live as long as the driver. */
+size_t report_list(struct kudzu_report *out, size_t most);
+
+#endif

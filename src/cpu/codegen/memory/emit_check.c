@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Checks: before an access a kernel asks whether it may be made.
+ *
+ * An access is fine where it is aligned and lies in a range of addresses that is known to be fine.
+ * If an address was made from a variable (ir/origin.h), this is the variable.  Else it is what
+ * rt_calls.check found last for this line of PTX.  Only if some lane leaves that range does the
+ * warp note what it is about to access (rt_warp.at, gathers, access), and calls rt_calls.check.
+ * That function knows all memory, so what this file does decides how fast a check is, but not what
+ * it finds.  The result is the first lane that must not go on; it traps.
+ *
+ * LLVM moves no access over these calls.  KUDZU_CHECK turns this on, and so does KUDZU_CPU_DEVICES,
+ * since a kernel must not access the memory of any device.  Without it a fault is reported with
+ * less (emit_note_access).
+ */
+#include "base/common.h"
+
+#include "cpu/codegen/memory/emit_memory.h"
+#include "cpu/codegen/control/emit_flow.h"
+#include "cpu/codegen/values/emit_access.h"
+#include "cpu/codegen/values/emit_lanes.h"
+#include "cpu/codegen/values/emit_value.h"
+#include "cpu/ir/origin.h"
+
+#include <string.h>
+
+/* What an instruction does at an operand. */
+struct check_site {
+	const struct ptx_operand *place;
+	enum ptx_space space;
+	uint32_t size;          /* bytes for each lane; 0: it is not known */
+	enum rt_access kind;
+	const struct ptx_var *var; /* where it has to stay; NULL: anywhere */
+};
+
+/* Where an access may go that needs no question. */
+struct check_range {
+	LLVMValueRef begin;     /* of each lane */
+	LLVMValueRef size;      /* a scalar */
+};
+
+/* Bytes for each lane. */
+static uint32_t check_access_size(const struct ptx_inst *inst)
+{
+	uint32_t size = 0;
+	for (size_t i = 0; i < countof(inst->types) && inst->types[i] != PTX_NONE; i++) {
+		size = ptx_type_size(inst->types[i]);
+	}
+	return size * (ptx_has(&inst->mods, PTX_MOD_V8) ? 8 : ptx_has(&inst->mods, PTX_MOD_V4) ? 4
+		: ptx_has(&inst->mods, PTX_MOD_V2) ? 2 : 1);
+}
+
+static bool check_find_kind(const struct ptx_inst *inst, enum rt_access *kind)
+{
+	switch (inst->op) {
+	case PTX_OP_LD:
+	case PTX_OP_LDU:
+		*kind = RT_READS;
+		return true;
+	case PTX_OP_ST:
+		*kind = RT_WRITES;
+		return true;
+	case PTX_OP_ATOM:
+	case PTX_OP_ATOM_CAS:
+	case PTX_OP_ATOM_WIDE:
+	case PTX_OP_ATOM_CAS_WIDE:
+	case PTX_OP_ATOM_HALF:
+	case PTX_OP_ATOM_VECTOR:
+	case PTX_OP_ATOM_VECTOR_HALF:
+	case PTX_OP_RED:
+	case PTX_OP_RED_HALF:
+	case PTX_OP_RED_VECTOR:
+	case PTX_OP_RED_VECTOR_HALF:
+		*kind = RT_CHANGES;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The places that an instruction accesses, two at most; their number. */
+static size_t check_find_sites(const struct emit *e, const struct ptx_inst *inst,
+	struct check_site out[2])
+{
+	size_t count = 0;
+	enum rt_access kind;
+	if (inst->op == PTX_OP_CP_ASYNC) {
+		const uint32_t size = (uint32_t)inst->operands[2].value;
+		const size_t policy = ptx_has(&inst->mods, PTX_MOD_CACHE_HINT);
+		out[count++] = (struct check_site){&inst->operands[0], PTX_SHARED, size, RT_WRITES};
+		if (inst->operand_count - policy < 4) { // else it may read less
+			out[count++] = (struct check_site){&inst->operands[1], PTX_GLOBAL, size,
+				RT_READS};
+		}
+	} else if (check_find_kind(inst, &kind)) {
+		const bool is_first = inst->operands[0].kind == PTX_ADDRESS
+			&& inst->operands[0].bracketed; // of st and red
+		out[count++] = (struct check_site){&inst->operands[is_first ? 0 : 1], inst->space,
+			check_access_size(inst), kind};
+	} else if (strchr(ptx_rows[inst->op].operands, 'm')) {
+		for (size_t i = 0; i < inst->operand_count && count == 0; i++) {
+			if (inst->operands[i].kind == PTX_ADDRESS && inst->operands[i].bracketed) {
+				out[count++] = (struct check_site){&inst->operands[i], inst->space,
+					0, RT_READS};
+			}
+		}
+	}
+	for (size_t i = 0; i < count; i++) {
+		out[i].var = origin_of(e->origins, out[i].place);
+		out[i].space = out[i].place->var ? out[i].place->var->space : out[i].space;
+	}
+	return count;
+}
+
+/* Whether an access cannot be wrong: it is at a fixed place of a variable. */
+static bool check_is_clear(const struct check_site *site)
+{
+	const struct ptx_operand *place = site->place;
+	const struct ptx_var *var = place->var;
+	return var && !place->has_base && place->value >= 0 && site->size > 0
+		&& (uint64_t)place->value + site->size <= var->size
+		&& (uint64_t)place->value % site->size == 0 && var->align % site->size == 0;
+}
+
+/* The address of the lane that is being made, as a number. */
+static LLVMValueRef check_lane_address(struct emit *e, const struct check_site *site)
+{
+	enum ptx_space space = site->space;
+	return LLVMBuildPtrToInt(e->builder, emit_address(e, site->place, &space, e->i8), e->s.i64,
+		"");
+}
+
+static uint32_t check_var_number(const struct emit *e, const struct ptx_var *var)
+{
+	size_t i = 0;
+	if (!var) {
+		return RT_NO_VAR;
+	}
+	if (var->space == PTX_GLOBAL || var->space == PTX_CONST) {
+		return RT_MODULE_VAR | (uint32_t)var->index;
+	}
+	if (var->space == PTX_PARAM) {
+		return RT_PARAM_VAR | (uint32_t)var->index;
+	}
+	while (i < e->func->var_count && e->func->vars[i] != var) {
+		i++;
+	}
+	return (uint32_t)i;
+}
+
+/* Of a variable: its own, and where it has no size what the launch asked for. */
+static struct check_range check_range_of_var(struct emit *e, const struct ptx_var *var)
+{
+	struct check_range range = {emit_var(e, var), emit_scalar(e, 64, var->size)};
+	if (var->space == PTX_SHARED) {
+		range.begin = ir_add(e, range.begin,
+			emit_splat(e, emit_pointer_bits(e, emit_shared_base(e))));
+	}
+	if (ptx_is_dynamic(var)) {
+		range.size = ir_zext(e, emit_field(e, emit_launch_base(e),
+			offsetof(struct rt_launch, dynamic_shared), e->s.i32), e->s.i64);
+	} else if (var->space == PTX_LOCAL) {
+		range.size = ir_add(e, range.size, emit_field(e, emit_launch_base(e),
+			offsetof(struct rt_launch, stack_size), e->s.i64));
+	}
+	return range;
+}
+
+/* What was found last for a line. */
+static struct check_range check_range_found(struct emit *e, int line)
+{
+	const size_t at = (size_t)line % RT_RANGES * sizeof(struct rt_range);
+	LLVMValueRef all = emit_field(e, e->warp, offsetof(struct rt_warp, ranges), e->ptr);
+	return (struct check_range){
+		emit_splat(e, emit_field(e, all, at + offsetof(struct rt_range, begin), e->s.i64)),
+		emit_field(e, all, at + offsetof(struct rt_range, size), e->s.i64)};
+}
+
+/* The lanes, as a scalar, that may not simply go on. */
+static LLVMValueRef check_doubtful(struct emit *e, const struct check_site *site, LLVMValueRef at,
+	LLVMValueRef lanes)
+{
+	struct check_range range = site->var ? check_range_of_var(e, site->var)
+		: check_range_found(e, e->inst->line);
+	LLVMValueRef left[] = {range.size, emit_scalar(e, 64, site->size - 1)};
+	LLVMValueRef room = ir_intrinsic(e, "llvm.usub.sat", &e->s.i64, 1, left, 2);
+	LLVMValueRef is_bad = ir_icmp(e, LLVMIntUGE, ir_sub(e, at, range.begin),
+		emit_splat(e, room));
+	if (site->size > 1) {
+		LLVMValueRef rest = ir_mask(e, at, (site->size & -site->size) - 1);
+		is_bad = ir_or(e, is_bad, ir_icmp(e, LLVMIntNE, rest,
+			LLVMConstNull(LLVMTypeOf(at))));
+	}
+	return emit_is_vector(e) ? ir_and(e, emit_lane_bits(e, is_bad), lanes)
+		: ir_select(e, is_bad, lanes, emit_u32(e, 0));
+}
+
+/* Note what the lanes are about to access. */
+static void check_note(struct emit *e, const struct check_site *site, LLVMValueRef at,
+	LLVMValueRef lanes)
+{
+	LLVMValueRef lane = emit_is_vector(e) ? emit_u32(e, 0) : emit_lane_number(e);
+	LLVMValueRef offset = ir_add(e, emit_scalar(e, 64, offsetof(struct rt_warp, at)),
+		ir_zext(e, ir_shl(e, lane, emit_u32(e, 3)), e->s.i64));
+	LLVMValueRef place = emit_at(e, e->warp, offset, LLVMTypeOf(at));
+	LLVMSetAlignment(LLVMBuildStore(e->builder, at, place), sizeof(uint64_t));
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, gathers), lanes);
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, access), emit_u32(e, site->size));
+}
+
+/* Ask about these lanes, and trap the first one that must not go on. */
+static void check_ask(struct emit *e, const struct check_site *site, LLVMValueRef at,
+	LLVMValueRef doubtful)
+{
+	LLVMValueRef none = emit_u32(e, 0);
+	LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
+	LLVMBasicBlockRef ask = emit_block(e, "ask");
+	LLVMBasicBlockRef asked = emit_block(e, "asked");
+	emit_expect_first(e, LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, doubtful, none),
+		asked, ask));
+	emit_enter(e, ask);
+	check_note(e, site, at, doubtful);
+	LLVMValueRef args[] = {
+		emit_u32(e, rt_pack_access(site->kind, site->space == PTX_SHARED)),
+		emit_u32(e, check_var_number(e, site->var))};
+	LLVMValueRef denied = emit_call_once(e, offsetof(struct rt_calls, check), e->s.i32, args,
+		countof(args));
+	LLVMBuildBr(e->builder, asked);
+	emit_enter(e, asked);
+	LLVMValueRef lanes = LLVMBuildPhi(e->builder, e->s.i32, "");
+	LLVMAddIncoming(lanes, (LLVMValueRef[]){none, denied}, (LLVMBasicBlockRef[]){before, ask},
+		2);
+	LLVMValueRef mask = e->mask;
+	e->mask = lanes;
+	emit_trap_if(e, ir_icmp(e, LLVMIntNE, lanes, none));
+	e->mask = mask;
+}
+
+static void check_place(struct emit *e, const struct ptx_inst *inst, const struct check_site *site)
+{
+	struct ptx_inst as = *inst;
+	as.space = site->space;
+	LLVMValueRef at = emit_is_vector(e) ? emit_lane_addresses(e, &as, site->place)
+		: check_lane_address(e, site);
+	LLVMValueRef lanes = emit_is_vector(e) ? emit_active(e)
+		: ir_shl(e, emit_u32(e, 1), emit_lane_number(e));
+	if (site->size > 0) {
+		check_ask(e, site, at, check_doubtful(e, site, at, lanes));
+	} else {
+		check_note(e, site, at, lanes);
+	}
+}
+
+void emit_check(struct emit *e, const struct ptx_inst *inst)
+{
+	struct check_site sites[2];
+	const size_t count = check_find_sites(e, inst, sites);
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, line),
+		emit_u32(e, (uint64_t)inst->line));
+	for (size_t i = 0; i < count; i++) {
+		if (!check_is_clear(&sites[i])) {
+			check_place(e, inst, &sites[i]);
+		}
+	}
+}
