@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernels that run fewer lanes of a warp at a time: which do, and that barriers, diverged threads
- * and indexes are the same for them.  The references are C loops.
+ * Kernels that run fewer lanes of a warp at a time: which do, and that barriers, diverged threads,
+ * indexes and columns of shared memory are the same for them.  The references are C loops.
  */
 #include "base/common.h"
 
@@ -10,6 +10,7 @@
 #include "support/suite.h"
 
 #include <check.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* --- How many lanes --- */
@@ -115,6 +116,30 @@ START_TEST(barriers_join_all_threads_of_a_block)
 }
 END_TEST
 
+/* --- Columns --- */
+
+static const char *const levels[] = {"native", "avx2", "sse4"};
+static const uint32_t widths[] = {32, 16, 8};
+
+/* Each thread writes an element of a column of shared memory, and reads its own and the one of the
+ * thread that is as far from the end. */
+START_TEST(columns_of_shared_memory_are_accessed)
+{
+	const uint32_t threads = 64;
+	uint32_t wrong = 0;
+	setenv("KUDZU_CPU_FEATURES", levels[(size_t)_i / countof(widths)], 1);
+	grid_ok(widths[(size_t)_i % countof(widths)], threads, ".shared .align 4 .b8 sh[16384];",
+		"mov.u32 %r1, sh; mad.lo.u32 %r2, %r0, 132, %r1; mul.lo.u32 %r3, %r0, 5;\n"
+		"st.shared.u32 [%r2], %r3; sub.u32 %r4, 63, %r0; mad.lo.u32 %r5, %r4, 132, %r1;\n"
+		"bar.sync 0; ld.shared.u32 %r6, [%r2]; ld.shared.u32 %r7, [%r5];\n"
+		"st.u32 [%rd9], %r6; st.u32 [%rd9+4], %r7;");
+	for (uint32_t i = 0; i < threads; i++) {
+		wrong += grid.memory[i][0] != 5 * i || grid.memory[i][1] != 5 * (63 - i);
+	}
+	ck_assert_uint_eq(wrong, 0);
+}
+END_TEST
+
 SUITE(emit_lanes)
 {
 	Suite *s = suite_create("emit_lanes");
@@ -125,6 +150,8 @@ SUITE(emit_lanes)
 	tcase_add_loop_test(tc, threads_that_exchange_nothing_run_in_as_few_lanes_as_they_need, 0,
 		(int)countof(kernels));
 	tcase_add_loop_test(tc, barriers_join_all_threads_of_a_block, 0, (int)countof(shapes));
+	tcase_add_loop_test(tc, columns_of_shared_memory_are_accessed, 0,
+		(int)(countof(levels) * countof(widths)));
 	suite_add_tcase(s, tc);
 	return s;
 }

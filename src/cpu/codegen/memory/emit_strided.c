@@ -193,14 +193,14 @@ static void strided_gather(const struct strided_access *s, LLVMValueRef *values)
 {
 	struct emit *e = s->e;
 	LLVMValueRef offsets[RT_MAX_WIDTH];
-	LLVMTypeRef type = LLVMVectorType(s->one, RT_MAX_WIDTH);
-	LLVMTypeRef places = LLVMVectorType(LLVMPointerType(s->one, 0), RT_MAX_WIDTH);
+	LLVMTypeRef type = LLVMVectorType(s->one, e->width);
+	LLVMTypeRef places = LLVMVectorType(LLVMPointerType(s->one, 0), e->width);
 	LLVMValueRef base = emit_splat(e, emit_pointer_bits(e, s->base));
 	for (unsigned k = 0; k < s->count; k++) {
-		for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+		for (unsigned i = 0; i < e->width; i++) {
 			offsets[i] = emit_scalar(e, 64, (uint64_t)s->offsets[i] + k * s->size);
 		}
-		LLVMValueRef at = ir_add(e, base, LLVMConstVector(offsets, RT_MAX_WIDTH));
+		LLVMValueRef at = ir_add(e, base, LLVMConstVector(offsets, e->width));
 		values[k] = emit_gather(e, type, LLVMBuildIntToPtr(e->builder, at, places, ""));
 	}
 }
