@@ -5,6 +5,7 @@
  */
 #include "base/common.h"
 
+#include "cpu/runtime/rt_half.h"
 #include "cpu/runtime/texture_fetch.h"
 
 #include <math.h>
@@ -47,26 +48,6 @@ static void surface_locate(const struct surface_request *r, int64_t at[3], uint3
 	}
 }
 
-uint32_t texel_half(float value)
-{
-	uint32_t bits;
-	memcpy(&bits, &value, sizeof(bits));
-	uint32_t sign = bits >> 16 & 0x8000u;
-	double size = fabs((double)value);
-	if (isnan(value)) {
-		return 0x7fffu;
-	}
-	if (size == 0 || size >= 65520) {
-		return size == 0 ? sign : sign | 0x7c00u;
-	}
-	int exponent;
-	frexp(size, &exponent);
-	exponent = exponent < -13 ? -13 : exponent;
-	// Round to nearest even.  A carry goes into the exponent by itself.
-	uint32_t units = (uint32_t)nearbyint(ldexp(size, 11 - exponent));
-	return sign | (units + ((uint32_t)(exponent + 13) << 10));
-}
-
 static double surface_clamp(double value, double low, double high)
 {
 	return isnan(value) ? 0 : value < low ? low : value > high ? high : value;
@@ -80,7 +61,7 @@ static uint32_t surface_encode(const struct texel_format *format, uint32_t bits)
 	uint32_t unsigned_max = UINT32_MAX >> (32 - format->bits);
 	int32_t signed_max = (int32_t)(unsigned_max >> 1);
 	if (format->kind == TEXEL_FLOAT) {
-		return format->bits == 16 ? texel_half(real) : bits;
+		return format->bits == 16 ? rt_float_to_half(real) : bits;
 	}
 	if (format->is_normalized) {
 		bool is_signed = format->kind == TEXEL_SINT;

@@ -12,6 +12,7 @@
  */
 #include "base/common.h"
 
+#include "cpu/runtime/rt_half.h"
 #include "cpu/runtime/texture_fetch.h"
 
 #include <float.h>
@@ -39,32 +40,18 @@ bool texture_reads_integers(const struct texture *t)
 		&& (t->format.bits == 32 || t->sampler.reads_integers);
 }
 
-static uint32_t texture_float_bits(float value)
+/* The integer next to a number below 2^51, ties to even. */
+static double texture_nearest(double x)
 {
-	uint32_t bits;
-	memcpy(&bits, &value, sizeof(bits));
-	return bits;
+	const double large = 0x1.8p52;
+	return x + large - large;
 }
 
-static float texture_bits_float(uint32_t bits)
+/* Larger ones are integers already.  (The C library's function is a call without SSE4.1.) */
+static double texture_floor(double x)
 {
-	float value;
-	memcpy(&value, &bits, sizeof(value));
-	return value;
-}
-
-static uint32_t texture_half_to_float(uint32_t half)
-{
-	uint32_t sign = (half & 0x8000u) << 16;
-	uint32_t exponent = half >> 10 & 31;
-	uint32_t fraction = half & 0x3ffu;
-	if (exponent == 31) {
-		return sign | 0x7f800000u | fraction << 13;
-	}
-	if (exponent == 0) {
-		return sign | texture_float_bits(ldexpf((float)fraction, -24));
-	}
-	return sign | (exponent + 112) << 23 | fraction << 13;
+	const double near = texture_nearest(x);
+	return fabs(x) < 0x1p51 ? near - (near > x) : x;
 }
 
 /* The upper 16 bits of the float that each value of a channel is. */
@@ -86,16 +73,16 @@ static uint32_t texture_decode(const struct texture *t, unsigned channel, uint32
 	int32_t extended = (int32_t)(stored << unused) >> unused;
 	double most = (double)(UINT32_MAX >> (unused + (format->kind == TEXEL_SINT)));
 	if (format->kind == TEXEL_FLOAT) {
-		return format->bits == 16 ? texture_half_to_float(stored) : stored;
+		return format->bits == 16 ? rt_half_to_float(stored) : stored;
 	}
 	if (texture_reads_integers(t)) {
 		return format->kind == TEXEL_SINT ? (uint32_t)extended : stored;
 	}
 	if (format->kind == TEXEL_SINT) {
-		return texture_float_bits((float)(extended / most)); // below -1: texture_clamp
+		return rt_float_bits((float)(extended / most)); // below -1: texture_clamp
 	}
 	return texture_is_srgb(t, channel) ? (uint32_t)srgb_floats[stored] << 16
-		: texture_float_bits((float)(stored / most));
+		: rt_float_bits((float)(stored / most));
 }
 
 /* The least integer of a signed channel is -1, as the one above it. */
@@ -103,7 +90,7 @@ static void texture_clamp(const struct texture *t, uint32_t out[4])
 {
 	for (unsigned c = 0; c < 4 && t->format.kind == TEXEL_SINT && !texture_reads_integers(t);
 		c++) {
-		out[c] = texture_bits_float(out[c]) < -1 ? texture_float_bits(-1) : out[c];
+		out[c] = rt_bits_float(out[c]) < -1 ? rt_float_bits(-1) : out[c];
 	}
 }
 
@@ -121,7 +108,7 @@ static uint32_t texture_border(const struct texture *t, unsigned channel)
 	const unsigned unused = 32u - format->bits;
 	const double least = format->kind == TEXEL_SINT ? -1 : 0;
 	const double most = UINT32_MAX >> (unused + (format->kind == TEXEL_SINT));
-	const double value = texture_within((double)texture_bits_float(bits), least, 1);
+	const double value = texture_within((double)rt_bits_float(bits), least, 1);
 	if (texture_reads_integers(t)) {
 		return format->kind == TEXEL_SINT ? (uint32_t)((int32_t)(bits << unused) >> unused)
 			: bits << unused >> unused;
@@ -134,20 +121,33 @@ static uint32_t texture_border(const struct texture *t, unsigned channel)
 			: 1.055 * pow(value, 1 / 2.4) - 0.055;
 		return (uint32_t)srgb_floats[(int)rint(most * code)] << 16;
 	}
-	return texture_float_bits((float)((ceil(value * most - 0.5) + 0.0) / most));
+	return rt_float_bits((float)((ceil(value * most - 0.5) + 0.0) / most));
+}
+
+static uint32_t texture_stored(const uint8_t *texel, unsigned channel, unsigned bits)
+{
+	uint32_t word;
+	uint16_t half;
+	switch (bits) {
+	case 8:
+		return texel[channel];
+	case 16:
+		memcpy(&half, texel + channel * sizeof(half), sizeof(half));
+		return half;
+	default:
+		memcpy(&word, texel + channel * sizeof(word), sizeof(word));
+		return word;
+	}
 }
 
 static void texture_read_texel(const struct texture *t, const struct image *image,
 	const uint32_t at[3], uint32_t out[4])
 {
-	unsigned size = t->format.bits / 8u;
 	const uint8_t *texel = image->data + at[2] * image->slice_size + at[1] * image->pitch
 		+ (size_t)at[0] * texel_size(&t->format);
 	memset(out, 0, 4 * sizeof(*out));
 	for (unsigned c = 0; c < t->format.channels; c++) {
-		uint32_t stored = 0;
-		memcpy(&stored, texel + c * size, size);
-		out[c] = texture_decode(t, c, stored);
+		out[c] = texture_decode(t, c, texture_stored(texel, c, t->format.bits));
 	}
 }
 
@@ -160,12 +160,18 @@ struct axis {
 	int64_t first;      /* index of the texel, or of the lower of two */
 	uint32_t weight;    /* of the upper one, of WEIGHT_ONE; 0 if there is none */
 	bool crosses;       /* the texels beyond the edges belong to another face */
+	uint32_t at[2];     /* of each texel: the index once the address mode is applied, */
+	bool is_inside[2];  /* and whether it is not the border's */
 };
 
 /* Apply the address mode to an index.  False if the texel is the border. */
 static bool texture_resolve(const struct axis *axis, int64_t index, uint32_t *out)
 {
 	int64_t n = axis->extent;
+	if (index >= 0 && index < n) {
+		*out = (uint32_t)index;
+		return true;
+	}
 	switch (axis->mode) {
 	case ADDRESS_WRAP:
 		index %= n;
@@ -177,12 +183,10 @@ static bool texture_resolve(const struct axis *axis, int64_t index, uint32_t *ou
 		index = index < n ? index : 2 * n - 1 - index;
 		break;
 	case ADDRESS_BORDER:
-		if (index < 0 || index >= n) {
-			return false;
-		}
-		break;
+		*out = 0;
+		return false;
 	case ADDRESS_CLAMP:
-		index = index < 0 ? 0 : index >= n ? n - 1 : index;
+		index = index < 0 ? 0 : n - 1;
 		break;
 	}
 	*out = (uint32_t)index;
@@ -193,23 +197,26 @@ static bool texture_resolve(const struct axis *axis, int64_t index, uint32_t *ou
  * scaled. */
 static double texture_position(double x, const struct axis *axis, bool is_normalized)
 {
-	x = is_normalized ? floor(x * COORDINATE_ONE) / COORDINATE_ONE : x;
+	x = is_normalized ? texture_floor(x * COORDINATE_ONE) / COORDINATE_ONE : x;
 	if (is_normalized && axis->mode == ADDRESS_WRAP) {
-		x -= floor(x);
+		x -= texture_floor(x);
 	} else if (is_normalized && axis->mode == ADDRESS_MIRROR) {
-		x -= 2 * floor(x / 2);
+		x -= 2 * texture_floor(x / 2);
 	}
 	return texture_within(is_normalized ? x * axis->extent : x, -FAR, FAR);
 }
 
 static void texture_place_axis(struct axis *axis, double at, bool is_linear, int32_t offset)
 {
-	int64_t fixed = (int64_t)floor((at - 0.5) * WEIGHT_ONE + 0.5);
-	axis->first = (is_linear ? fixed >> WEIGHT_BITS : (int64_t)floor(at)) + offset;
+	int64_t fixed = (int64_t)texture_floor((at - 0.5) * WEIGHT_ONE + 0.5);
+	axis->first = (is_linear ? fixed >> WEIGHT_BITS : (int64_t)texture_floor(at)) + offset;
 	axis->weight = is_linear ? (uint32_t)fixed & (WEIGHT_ONE - 1) : 0;
 	if (axis->mode == ADDRESS_CLAMP && !axis->crosses
 	    && (axis->first < 0 || axis->first >= axis->extent - 1)) {
 		axis->weight = 0; // both are the texel at the edge
+	}
+	for (unsigned step = 0; step <= is_linear; step++) {
+		axis->is_inside[step] = texture_resolve(axis, axis->first + step, &axis->at[step]);
 	}
 }
 
@@ -391,7 +398,8 @@ static void texture_read_tap(const struct footprint *f, const unsigned step[3], 
 	for (unsigned i = 0; i < f->dimensions; i++) {
 		index[i] = f->axes[i].first + step[i];
 		beyond += index[i] < 0 || index[i] >= f->axes[i].extent;
-		is_inside &= texture_resolve(&f->axes[i], index[i], &at[i]);
+		is_inside &= f->axes[i].is_inside[step[i]];
+		at[i] = f->axes[i].at[step[i]];
 	}
 	// Both axes leave the face at a corner, where three faces meet.  Clamp to a texel of one.
 	unsigned face = f->crosses && beyond == 1
@@ -406,7 +414,7 @@ static void texture_read_tap(const struct footprint *f, const unsigned step[3], 
 	}
 }
 
-/* The texels that a linear filter adds, of one level or two. */
+/* The texels that a linear filter adds, of one level or two.  Those of a level are whole QUADs. */
 struct taps {
 	uint32_t values[2 * MOST_TAPS][4]; /* bits of floats or integers */
 	uint32_t weights[2 * MOST_TAPS];
@@ -434,15 +442,18 @@ static void texture_weigh(const struct footprint *f, uint32_t level, uint32_t ou
 static void texture_collect(const struct footprint *f, uint32_t level, struct taps *taps)
 {
 	uint32_t weights[MOST_TAPS];
+	const unsigned count = f->dimensions > 2 ? MOST_TAPS : QUAD;
 	texture_weigh(f, level, weights);
-	for (unsigned tap = 0; tap < 1u << f->dimensions; tap++) {
+	for (unsigned tap = 0; tap < count; tap++, taps->count++) {
 		unsigned step[3] = {tap & 1, tap >> 1 & 1, tap >> 2};
-		if (weights[tap] > 0) {
-			texture_read_tap(f, step, taps->values[tap + taps->count]);
-			taps->weights[tap + taps->count] = weights[tap];
+		bool counts = tap < 1u << f->dimensions && weights[tap] > 0;
+		taps->weights[taps->count] = counts ? weights[tap] : 0;
+		if (counts) {
+			texture_read_tap(f, step, taps->values[taps->count]);
+		} else {
+			memset(taps->values[taps->count], 0, sizeof(taps->values[0]));
 		}
 	}
-	taps->count += MOST_TAPS;
 }
 
 /* Add small integers: `steps` is what 1 is, and the sum has 16 bits. */
@@ -451,10 +462,28 @@ static uint32_t texture_add_integers(const struct taps *taps, unsigned channel, 
 {
 	double sum = 0;
 	for (unsigned i = 0; i < taps->count; i++) {
-		sum += taps->weights[i] * rint((double)texture_bits_float(taps->values[i][channel])
-			* steps);
+		double value = (double)rt_bits_float(taps->values[i][channel]) * steps;
+		sum += taps->weights[i] * texture_nearest(value);
 	}
-	return texture_float_bits((float)(floor(sum / WEIGHT_ONE / steps * most + 0.5) / most));
+	sum = texture_floor(sum / WEIGHT_ONE / steps * most + 0.5);
+	return rt_float_bits((float)(sum / most));
+}
+
+/* 2 to the power of an exponent of a normal number. */
+static double texture_power(int exponent)
+{
+	const uint64_t bits = (uint64_t)(exponent + DBL_MAX_EXP - 1) << (DBL_MANT_DIG - 1);
+	double power;
+	memcpy(&power, &bits, sizeof(power));
+	return power;
+}
+
+/* The exponent of a float, which is a normal f64; of 0 any will do. */
+static int texture_exponent(double value)
+{
+	uint64_t bits;
+	memcpy(&bits, &value, sizeof(bits));
+	return bits == 0 ? 0 : (int)(bits >> (DBL_MANT_DIG - 1)) - DBL_MAX_EXP + 2;
 }
 
 /* Add halves, QUAD at a time: with the exponent of the largest and `bits` of fraction, the rest of
@@ -463,22 +492,25 @@ static uint32_t texture_add_halves(const struct taps *taps, unsigned channel, in
 {
 	double sum = 0;
 	for (unsigned first = 0; first < taps->count; first += QUAD) {
+		double values[QUAD];
 		double largest = 0;
-		int exponent;
-		for (unsigned i = first; i < first + QUAD && i < taps->count; i++) {
-			double size = fabs((double)texture_bits_float(taps->values[i][channel]));
-			largest = isfinite(size) ? fmax(largest, size) : largest;
+		for (unsigned i = 0; i < QUAD; i++) {
+			values[i] = (double)rt_bits_float(taps->values[first + i][channel]);
+			double size = fabs(values[i]);
+			largest = size > largest && size <= DBL_MAX ? size : largest;
 		}
-		frexp(largest, &exponent);
-		for (unsigned i = first; i < first + QUAD && i < taps->count; i++) {
-			double value = (double)texture_bits_float(taps->values[i][channel]);
-			sum += taps->weights[i] * (isfinite(value) ? ldexp(trunc(ldexp(value,
-				bits + 1 - exponent)), exponent - bits - 1) : value) / WEIGHT_ONE;
+		const int digits = bits + 1 - texture_exponent(largest);
+		const double scale = texture_power(digits), unit = texture_power(-digits);
+		for (unsigned i = 0; i < QUAD; i++) {
+			bool finite = fabs(values[i]) <= DBL_MAX;
+			sum += taps->weights[first + i] * (finite
+				? (double)(int64_t)(values[i] * scale) * unit : values[i])
+				/ WEIGHT_ONE;
 		}
 	}
 	// Exactly between two halves: the one farther from 0.
 	return isnan(sum) ? 0x7fffe000
-		: texture_half_to_float(texel_half((float)(sum * (1 + 0x1p-22))));
+		: rt_half_to_float(rt_float_to_half((float)(sum * (1 + 0x1p-22))));
 }
 
 static uint32_t texture_add_floats(const struct taps *taps, unsigned channel)
@@ -486,10 +518,10 @@ static uint32_t texture_add_floats(const struct taps *taps, unsigned channel)
 	double sum = 0;
 	for (unsigned i = 0; i < taps->count; i++) {
 		sum += (double)taps->weights[i] / WEIGHT_ONE
-			* (double)texture_bits_float(taps->values[i][channel]);
+			* (double)rt_bits_float(taps->values[i][channel]);
 	}
 	return isnan(sum) ? 0x7fffffff
-		: texture_float_bits((float)(fabs(sum) < FLT_MIN ? copysign(0, sum) : sum));
+		: rt_float_bits((float)(fabs(sum) < FLT_MIN ? copysign(0, sum) : sum));
 }
 
 /* Add texels that are read as integers.  Sums of 32 bits are not rounded, but cut off. */
@@ -623,7 +655,8 @@ static void texture_read_bits(const struct texture *t, const struct texture_requ
 	static const unsigned first[3];
 	struct footprint f;
 	uint32_t weight;
-	struct taps taps = {0};
+	struct taps taps;
+	taps.count = 0;
 	uint32_t level = texture_place_level(t, r, &weight);
 	texture_place_all(&f, t, &t->levels[level], r);
 	if (r->mode == TEXTURE_GATHER) {
@@ -650,6 +683,6 @@ void texture_read(const struct texture *t, const struct texture_request *r, uint
 	texture_clamp(t, out);
 	for (unsigned c = 0; c < 4 && r->wants_halves; c++) {
 		out[c] = texture_reads_integers(t) ? out[c] & 0xffff
-			: texel_half(texture_bits_float(out[c]));
+			: rt_float_to_half(rt_bits_float(out[c]));
 	}
 }

@@ -27,9 +27,6 @@ static inline uint32_t texel_size(const struct texel_format *format)
 	return (uint32_t)format->bits / 8 * format->channels;
 }
 
-/* The bits of the 16-bit float nearest to a value. */
-uint32_t texel_half(float value);
-
 struct image {
 	uint8_t *data;
 	uint32_t width;             /* in texels; all three at least 1 */

@@ -6,6 +6,7 @@
  */
 #include "base/common.h"
 
+#include "cpu/runtime/rt_half.h"
 #include "cpu/runtime/texture_fetch.h"
 #include "support/suite.h"
 
@@ -348,17 +349,17 @@ START_TEST(floats_round_to_the_nearest_half)
 		double low = half_value(h);
 		double high = half_value(h + 1);
 		float middle = (float)((low + high) / 2);
-		ck_assert_uint_eq(texel_half((float)low), h);
-		ck_assert_uint_eq(texel_half(nextafterf(middle, 0)), h);
-		ck_assert_uint_eq(texel_half(nextafterf(middle, INFINITY)), h + 1);
-		ck_assert_uint_eq(texel_half(middle), h + (h & 1));
-		ck_assert_uint_eq(texel_half((float)-high), (h + 1) | 0x8000);
+		ck_assert_uint_eq(rt_float_to_half((float)low), h);
+		ck_assert_uint_eq(rt_float_to_half(nextafterf(middle, 0)), h);
+		ck_assert_uint_eq(rt_float_to_half(nextafterf(middle, INFINITY)), h + 1);
+		ck_assert_uint_eq(rt_float_to_half(middle), h + (h & 1));
+		ck_assert_uint_eq(rt_float_to_half((float)-high), (h + 1) | 0x8000);
 	}
-	ck_assert_uint_eq(texel_half(65519.99f), 0x7bff);
-	ck_assert_uint_eq(texel_half(65520), 0x7c00);
-	ck_assert_uint_eq(texel_half(-INFINITY), 0xfc00);
-	ck_assert_uint_eq(texel_half(NAN), 0x7fff);
-	ck_assert_uint_eq(texel_half(-0.f), 0x8000);
+	ck_assert_uint_eq(rt_float_to_half(65519.99f), 0x7bff);
+	ck_assert_uint_eq(rt_float_to_half(65520), 0x7c00);
+	ck_assert_uint_eq(rt_float_to_half(-INFINITY), 0xfc00);
+	ck_assert_uint_eq(rt_float_to_half(NAN), 0x7fff);
+	ck_assert_uint_eq(rt_float_to_half(-0.f), 0x8000);
 }
 END_TEST
 
