@@ -318,8 +318,8 @@ all-steps: $(all-steps:%=ended-%)
 $(all-steps:%=ended-%): ended-%: %
 	@echo $* >>$(BUILD)/steps.ended
 	@echo "==== $* ended after $$(($$(date +%s) - $$(cat $(BUILD)/steps.began))) s"
-check-clang: ## all of it built with clang, and the samples run; `make check CC=clang` is the rest
-	@$(MAKE) --no-print-directory all check-samples CC=clang BUILD=build/clang
+check-clang: ## all of it built with clang in debug mode, and the samples run; `make check CC=clang` is the rest
+	@$(MAKE) --no-print-directory all check-samples CC=clang MODE=debug BUILD=build/clang
 check-asan check-ubsan check-tsan: check-%: ## the tests under a sanitizer (asan: and ubsan)
 	@$(MAKE) --no-print-directory check MODE=$* BUILD=build/$*
 check-nocpu: ## the build without LLVM
@@ -349,9 +349,9 @@ check-instructions: all $(BUILD)/bench/bench_host $(BUILD)/libcuda-stub.so ## wh
 check-numpy = $(nvrtc) $(test-cache) tests/numeric/check_numpy --build $(abspath $(BUILD))
 check-float8 = $(nvrtc) $(test-cache) tests/numeric/check_float8 --build $(abspath $(BUILD))
 check-numpy: lib ## what the library computes with arrays, beside numpy and scipy; TIMES=1 is 12,000 random cases
-	$(call step,$@,$(check-numpy) --times $(or $(TIMES),0.2))
-	$(call step,$@ without libraries,KUDZU_BLAS=none KUDZU_LAPACK=none $(check-numpy) --times 0.1 --quiet)
-	$(call step,$@ finds what is planted,$(check-numpy) --times 0.1 --spoil --quiet)
+	$(call step,$@,$(check-numpy) --times $(or $(TIMES),0.1))
+	$(call step,$@ without libraries,KUDZU_BLAS=none KUDZU_LAPACK=none $(check-numpy) --times 0.05 --quiet)
+	$(call step,$@ finds what is planted,$(check-numpy) --times 0.05 --spoil --quiet)
 	$(call step,$@ 8-bit floats,$(check-float8))
 	$(call step,$@ 8-bit floats finds what is planted,$(check-float8) --spoil)
 check-random: lib ## the distributions of random numbers, beside scipy; COUNT=10000000 of each
@@ -376,9 +376,9 @@ check-fresh: ## the README's two commands on a bare Debian 12, or with the toolk
 	$(call step,$@,.ci/check-fresh $(SUITES_fresh))
 
 .PHONY: lint lint-c lint-shell
-# How far the analyzer follows the paths of a function: by default 225,000 steps, which take five
+# How far the analyzer follows the paths of a function: by itself 225,000 steps, which take ten
 # times as long as these; `make lint LINT_STEPS=225000` before a release.
-LINT_STEPS ?= 40000
+LINT_STEPS ?= 15000
 lint: lint-c lint-shell ## clang-tidy (functions to 80 lines, and bugs) and shellcheck
 SOURCES_lint := $(SOURCES_kudzu) $(SOURCES_device) $(SOURCES_command)
 lint-c: $(patsubst %,lint/%,$(sort $(SOURCES_lint)))
