@@ -438,6 +438,50 @@ static struct uniformity transfer_bitwise(const struct uniformity_info *s,
 	return transfer_with_offsets(s, transfer_aligned(align), offsets, bits);
 }
 
+/* --- Comparisons --- */
+
+/* Whether a comparison with `a` is one with the first number that is greater, or the other way. */
+static bool transfer_orders(const struct ptx_inst *inst, bool *next)
+{
+	static const struct {
+		enum ptx_mod mod;
+		bool next;
+	} orders[] = {{PTX_MOD_LT, false}, {PTX_MOD_LO, false}, {PTX_MOD_GE, false},
+		{PTX_MOD_HS, false}, {PTX_MOD_LE, true}, {PTX_MOD_LS, true}, {PTX_MOD_GT, true},
+		{PTX_MOD_HI, true}};
+	for (size_t i = 0; i < countof(orders); i++) {
+		if (ptx_has(&inst->mods, orders[i].mod)) {
+			*next = orders[i].next;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Base + offsets, which all lie between two multiples of a power of two, are on one side of any
+ * such multiple, as the base is: `tid.x < 64` is the same for all threads of a warp. */
+static struct uniformity transfer_setp(const struct uniformity_info *s, const struct ptx_inst *inst)
+{
+	struct uniformity a = transfer_first_arg(s, inst, 1);
+	struct uniformity b = transfer_first_arg(s, inst, 2);
+	struct uniformity others = transfer_all_of(s, inst->operands + 3, inst->operand_count - 3);
+	bool next = false;
+	uint64_t all = 0;
+	if (uniformity_is_uniform(&a) && uniformity_is_uniform(&b)) {
+		return others;
+	}
+	if (a.is_vector || !uniformity_is_uniform(&b) || !b.has_value
+	    || ptx_type_bits(inst->types[0]) < 32 || !transfer_has_no_carry(&a)
+	    || !transfer_orders(inst, &next)) {
+		return vector;
+	}
+	for (unsigned i = 0; i < WARP_LANES; i++) {
+		all |= (uint64_t)a.offsets[i];
+	}
+	const uint64_t power = UINT64_C(1) << (64 - __builtin_clzll(all));
+	return ((b.value + next) & (power - 1)) == 0 ? others : vector;
+}
+
 /* --- Moves --- */
 
 static struct uniformity transfer_mov(const struct uniformity_info *s, const struct ptx_inst *inst)
@@ -557,6 +601,8 @@ static struct uniformity transfer_pure(const struct uniformity_info *s, const st
 	case PTX_OP_OR:
 	case PTX_OP_XOR:
 		return transfer_bitwise(s, inst);
+	case PTX_OP_SETP:
+		return transfer_setp(s, inst);
 	case PTX_OP_MOV:
 		return transfer_mov(s, inst);
 	case PTX_OP_CVT:

@@ -147,6 +147,19 @@ static const struct {
 	{"guards", {32, 1, 1}, "setp.eq.u32 %p1, %r9, 1; mov.u32 %r1, 0; mov.u32 %r2, 0;\n"
 		"@%p1 mov.u32 %r1, 1; @%p0 mov.u32 %r2, 1;", "%p0 %p1 %r1 %r2", "v u u v"},
 	/* lanes that part */
+	{"a warp is on one side of a multiple of its length", {64, 1, 1},
+		"setp.lt.u32 %p1, %r0, 32; setp.ge.s32 %p2, %r0, 64; setp.le.u32 %p3, %r0, 31;\n"
+		"setp.gt.s32 %p4, %r0, -1; setp.lo.u32 %p5, %r0, 0; setp.hi.u32 %p6, %r0, -1;",
+		"%p1 %p2 %p3 %p4 %p5 %p6", "u u u u u u"},
+	{"but not of half of it", {64, 1, 1},
+		"setp.lt.u32 %p1, %r0, 16; setp.ge.s32 %p2, %r0, 31; setp.le.u32 %p3, %r0, 32;\n"
+		"setp.gt.s32 %p4, %r0, 32; setp.eq.u32 %p5, %r0, 32; setp.lt.u32 %p6, %r0, %r9;",
+		"%p1 %p2 %p3 %p4 %p5 %p6", "v v v v v v"},
+	{"and not after a sum that may lead past it", {64, 1, 1},
+		"add.u32 %r1, %r0, 1; setp.lt.u32 %p1, %r1, 32; add.u32 %r2, %r0, 64;\n"
+		"setp.lt.u32 %p2, %r2, 96; shl.b32 %r3, %r0, 1; setp.lt.u32 %p3, %r3, 64;\n"
+		"setp.lt.u32 %p4, %r3, 32; setp.lt.and.u32 %p5, %r0, 32, %p4;",
+		"%p1 %p2 %p3 %p4 %p5", "v u u v v"},
 	{"written in one arm, read behind", {32, 1, 1}, "mov.u32 %r1, 1;\n"
 		"@%p0 bra L; mov.u32 %r1, 2; mov.u32 %r2, 3; add.u32 %r3, %r2, 1;\n"
 		"L: add.u32 %r4, %r1, 1;", "%r1 %r2 %r3 %r4", "v u u v"},
