@@ -36,10 +36,22 @@ START_TEST(a_class_has_lanes_for_all_threads_of_a_small_block)
 }
 END_TEST
 
+/* The threads of one half go round a loop, unless all do. */
+#define HALF(compare, access) "setp." compare "; mov.u32 %r1, 0; @%p1 bra end;\n" \
+	"next: add.u32 %r1, %r1, 1; mul.lo.u32 %r2, %r1, 3; mul.lo.u32 %r3, %r2, 5;\n" \
+	"xor.b32 %r4, %r3, %r2; and.b32 %r5, %r4, %r1; min.u32 %r6, %r5, 0; " access "\n" \
+	"add.u32 %r1, %r1, %r6; setp.lt.u32 %p2, %r1, %r0; @%p2 bra next;\n" \
+	"end: st.u32 [%rd9], 1;"
+
 static const struct {
 	const char *body;
 	uint32_t threads, width;
 } kernels[] = {
+	{HALF("lt.u32 %p1, %r0, 16", ""), 32, 16}, {HALF("lt.u32 %p1, %r0, 16", ""), 96, 16},
+	{HALF("gt.s32 %p1, %r0, 47", ""), 64, 16}, {HALF("lt.u32 %p1, %r0, 32", ""), 64, 32},
+	{HALF("lt.u32 %p1, %r0, 17", ""), 64, 32}, {HALF("eq.u32 %p1, %r0, 16", ""), 64, 32},
+	{HALF("lt.u32 %p1, %r0, 16", "ld.volatile.u32 %r7, [%rd9];"), 32, 32},
+	{HALF("lt.u32 %p1, %r0, 16", ""), 16, 16},
 	{"st.u32 [%rd9], 1;", 16, 16}, {"st.u32 [%rd9], 1;", 10, 16}, {"st.u32 [%rd9], 1;", 8, 8},
 	{"st.u32 [%rd9], 1;", 3, 8}, {"st.u32 [%rd9], 1;", 32, 32}, {"st.u32 [%rd9], 1;", 17, 32},
 	{"bar.sync 0; st.u32 [%rd9], 1;", 16, 16}, {"bar.sync 1, 32; st.u32 [%rd9], 1;", 16, 32},
