@@ -357,6 +357,43 @@ struct ptx_loc {
 	const struct ptx_loc *at;     /* NULL: in the function that the instruction is in */
 };
 
+/* For debuggers: what each thread's debug area begins with, in its frame. */
+struct ptx_debug_head {
+	uint32_t indexes[4][3];        /* threadIdx, blockIdx, blockDim, gridDim */
+	uint32_t line;                 /* of the source, where the thread waits */
+	uint32_t unused[3];
+};
+
+/* For debuggers: where a variable of the source is while a kernel runs. */
+struct ptx_debug_var {
+	const struct dwarf_die *die;   /* NULL: it is ours, a base that others lie at */
+	enum {
+		PTX_DEBUG_KEPT,        /* `offset` has what #note has last put there */
+		PTX_DEBUG_AT_BASE,     /* at the address that `offset` has, and `addend` */
+		PTX_DEBUG_OF_MODULE,   /* at a variable of PTX, and `addend` */
+		PTX_DEBUG_LOST         /* nowhere: the register that it is said to be in does
+		                        * not exist */
+	} kind;
+	unsigned size;
+	size_t offset;                 /* in the debug area, from ptx_scope.place */
+	const char *symbol;            /* of the variable of PTX */
+	uint64_t addend;
+};
+
+/* For debuggers: the function that an instruction is in, or a block of the source within it.  By
+ * debug_scope.c; a kernel that flatten.c has made has one for each call. */
+struct ptx_scope {
+	const struct ptx_scope *outer; /* where it is called, or what the block is in; NULL: the
+	                                * kernel is in nothing */
+	const char *symbol;            /* of a function; NULL: a block */
+	const struct ptx_loc *call;    /* and where in `outer` it is called; NULL: unknown */
+	size_t index;                  /* in ptx_func.scopes, before flattening */
+	const struct dwarf_die *die;   /* NULL: the module says nothing of it */
+	struct ptx_debug_var *vars;
+	size_t var_count;
+	size_t place;                  /* in the debug area: what the function has begins here */
+};
+
 /* Bytes of a .section, which say something of a module to debuggers, and the names in them. */
 struct ptx_section {
 	const char *name;             /* ".debug_info" */
@@ -389,6 +426,7 @@ struct ptx_inst {
 	int line;                     /* in the PTX text, from 1 */
 	int column;
 	const struct ptx_loc *loc;    /* NULL: unknown */
+	const struct ptx_scope *scope; /* NULL: no debugger will look at it */
 	bool has_guard;
 	bool guard_negated;
 	bool has_carry;               /* by lower.c: it reads or writes the condition code */
@@ -505,6 +543,9 @@ struct ptx_func {
 	size_t label_count;
 	struct ptx_block *blocks;
 	size_t block_count;
+	struct ptx_scope **scopes;    /* by debug_scope.c, the function itself first */
+	size_t scope_count;
+	size_t debug_size;            /* bytes of the debug area of a thread, after its head */
 	struct ptx_value *values;     /* by ssa.c, which makes the registers webs */
 	size_t value_count;
 	const struct lexer *late;     /* a kernel of parse_declarations: at its name in the text */
@@ -540,11 +581,13 @@ struct ptx_module {
 	size_t file_count;
 	struct ptx_section *sections;
 	size_t section_count;
+	const struct dwarf_die *dwarf; /* by dwarf.c: the compile unit */
 	bool is_separable;            /* each kernel can be read by itself: none declares variables
 	                               * of the module, no function's address is taken */
 	bool is_scheduled;            /* threads yield before they access memory that others may
 	                               * access, too */
 	struct parser *parser;        /* by parse_declarations, for parse_kernel */
+	bool is_debugged;             /* by the caller: a debugger shall see its kernels */
 };
 
 /* Functions that are declared .extern and that the device has: name, and the sizes of results and
@@ -601,6 +644,9 @@ bool ptx_opcode(struct ptx_inst *out, const char *text, struct ptx_diag *diag, i
 /* Whether an opcode as written has this part between dots, modifier or not. */
 bool ptx_names(const struct ptx_inst *inst, const char *part);
 
+/* What a symbol is called in the source, "ns::scale<float>"; where that is not known, "<...>" or
+ * the symbol itself. */
+void ptx_write_name(char *out, size_t size, const char *symbol);
 /* The name of the function that an inlined place is in; NULL: unknown. */
 const char *ptx_loc_function(const struct ptx_module *module, const struct ptx_loc *loc);
 const struct ptx_section *ptx_section_find(const struct ptx_module *module, const char *name);
