@@ -15,6 +15,7 @@
 #include "cpu/codegen/emit_blocks.h"
 #include "cpu/codegen/memory/emit_memory.h"
 #include "cpu/codegen/values/emit_access.h"
+#include "cpu/codegen/values/emit_debug.h"
 #include "cpu/codegen/values/emit_value.h"
 #include "cpu/ir/cfg.h"
 #include "cpu/ir/origin.h"
@@ -23,6 +24,17 @@
 #include <string.h>
 
 static_assert(WARP_LANES == RT_MAX_WIDTH, "the widest warp is a whole one");
+
+/* For a debugger in the order of the list, which has a function in one piece: gdb takes the start
+ * of each piece of an inlined function for a call. */
+static void emit_make_blocks_in_order(struct emit *e)
+{
+	for (size_t i = 0; i < e->func->block_count; i++) {
+		if (e->func->blocks[i].rpo != SIZE_MAX) {
+			e->blocks[i] = emit_block(e, "bb");
+		}
+	}
+}
 
 static LLVMBasicBlockRef *emit_make_blocks(struct emit *e, LLVMBasicBlockRef *blocks)
 {
@@ -46,12 +58,21 @@ static void emit_make_function(struct emit *e, const char *symbol)
 	LLVMAddAttributeAtIndex(e->fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
 		LLVMCreateEnumAttribute(e->context, kind, 0));
 
+	if (e->is_debugged && !emit_debug_init(e)) {
+		e->failed = true;
+		return;
+	}
 	emit_enter(e, emit_block(e, "entry"));
+	emit_debug_enter(e);
 	emit_make_slots(e);
 	if (e->width > 1) {
 		e->ready = emit_field(e, e->warp, offsetof(struct rt_warp, ready), e->s.i32);
 	}
-	emit_make_blocks(e, e->blocks);
+	if (e->debug) {
+		emit_make_blocks_in_order(e);
+	} else {
+		emit_make_blocks(e, e->blocks);
+	}
 	if (e->width > 1 && !e->serial) {
 		emit_make_blocks(e, e->diverged);
 	}
@@ -67,6 +88,7 @@ static void emit_make_function(struct emit *e, const char *symbol)
 	e->entry_end = LLVMBuildSwitch(e->builder, LLVMGetParam(e->fn, 2),
 		emit_block(e, "start"), 4);
 	emit_blocks(e);
+	emit_debug_end(e);
 }
 
 static void emit_make_types(struct emit *e)
@@ -144,6 +166,7 @@ bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const struct jit_order *o
 	assert(width == 1 || (width >= 8 && width <= RT_MAX_WIDTH && (width & (width - 1)) == 0));
 	struct emit e = {.ir = ir, .module = order->module, .func = order->func, .diag = diag,
 		.width = width, .asks = order->asks, .checks = order->checks,
+		.is_debugged = order->is_debugged,
 		.has_avx512 = strstr(features, "+avx512f"), .has_avx2 = strstr(features, "+avx2"),
 		.has_f16c = strstr(features, "+f16c"),
 		.left_out = order->left_out};
@@ -168,6 +191,7 @@ bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const struct jit_order *o
 	mem_free(e.values);
 	mem_free(e.origins);
 	mem_free(e.written);
+	emit_debug_finish(&e);
 	emit_serial_finish(&e);
 	emit_interleave_finish(&e);
 	emit_nontemporal_finish(&e);

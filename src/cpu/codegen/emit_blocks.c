@@ -13,6 +13,7 @@
 #include "cpu/codegen/control/emit_flow.h"
 #include "cpu/codegen/emit_blocks.h"
 #include "cpu/codegen/values/emit_access.h"
+#include "cpu/codegen/values/emit_debug.h"
 #include "cpu/codegen/values/emit_lanes.h"
 #include "cpu/codegen/values/emit_slots.h"
 #include "cpu/codegen/values/emit_value.h"
@@ -205,6 +206,7 @@ void emit_blocks(struct emit *e)
 	e->done = emit_block(e, "done");
 	if (e->width == 1) {
 		emit_enter(e, start);
+		emit_debug_start(e);
 		emit_clear_slots(e);
 		emit_make_phis(e, e->blocks);
 		emit_fill_phis(e, 0, true);

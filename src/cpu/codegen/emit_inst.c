@@ -10,6 +10,7 @@
 
 #include "cpu/codegen/emit_blocks.h"
 #include "cpu/codegen/memory/emit_memory.h"
+#include "cpu/codegen/values/emit_debug.h"
 #include "cpu/codegen/values/emit_inst.h"
 #include "cpu/codegen/values/emit_value.h"
 
@@ -88,6 +89,7 @@ static void inst_mask_guarded(struct emit *e, const struct ptx_inst *inst, LLVMV
 void emit_inst(struct emit *e, const struct ptx_inst *inst)
 {
 	e->inst = inst;
+	emit_debug_at(e, inst);
 	if (!inst->has_guard || inst->op == PTX_OP_BRA) {
 		inst_call_emitter(e, inst);
 		return;

@@ -33,6 +33,7 @@ struct jit_order {
 	bool is_tangled;       /* no pass that looks at all edges */
 	unsigned checks;       /* that it makes, a set */
 	bool asks;             /* it asks before its accesses: see emit_check.c */
+	bool is_debugged;      /* a debugger shall see its lines and variables: see emit_debug.c */
 	uint64_t left_out;     /* passes: see config/passes.h */
 };
 

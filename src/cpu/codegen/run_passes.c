@@ -146,6 +146,9 @@ bool compile_run_passes(struct compile *c)
 	struct str passes = STR_INIT;
 	bool ok = true;
 	c->error = NULL;
+	if (c->order->is_debugged) {
+		return true; /* variables stay where the debugger looks for them */
+	}
 	c->fn = LLVMGetNamedFunction(c->ir, c->order->symbol);
 	for (size_t i = 0; i < countof(compile_steps) && ok && !c->error; i++) {
 		const unsigned pass = compile_steps[i].pass;

@@ -148,6 +148,12 @@ static bool settings_parse_limits(const char *text, uint64_t *out)
 	return *out == LIMITS_OFF || strcmp(text, "on") == 0;
 }
 
+static bool settings_parse_debug(const char *text, uint64_t *out)
+{
+	*out = strcmp(text, "1") == 0 ? DEBUG_ON : DEBUG_OFF;
+	return *out == DEBUG_ON || strcmp(text, "0") == 0;
+}
+
 static const struct {
 	const char *name;
 	bool (*parse)(const char *text, uint64_t *out);
@@ -173,6 +179,7 @@ static const struct {
 	[SETTING_DEVICES] = {"KUDZU_CPU_DEVICES", settings_parse_devices, "a number from 1 to 16"},
 	[SETTING_SCHEDULE] = {"KUDZU_CPU_SCHEDULE", settings_parse_seed,
 		"a seed from 1 to 999999999"},
+	[SETTING_DEBUG] = {"KUDZU_DEBUG", settings_parse_debug, "0 or 1"},
 };
 
 static atomic_uint_least64_t settings_given[SETTING_COUNT]; /* by settings_put */
@@ -195,6 +202,11 @@ void settings_put(enum setting which, uint64_t value)
 bool settings_limited(void)
 {
 	return settings_get(SETTING_LIMITS, LIMITS_ON) == LIMITS_ON;
+}
+
+bool settings_debugged(void)
+{
+	return settings_get(SETTING_DEBUG, DEBUG_OFF) == DEBUG_ON;
 }
 
 unsigned settings_checks(void)

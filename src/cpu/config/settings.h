@@ -21,6 +21,7 @@ enum setting {
 	SETTING_LIMITS,  /* enum settings_limits */
 	SETTING_DEVICES,
 	SETTING_SCHEDULE, /* a seed; 0: none */
+	SETTING_DEBUG,   /* enum settings_debug */
 	SETTING_COUNT
 };
 
@@ -33,12 +34,18 @@ enum setting {
 /* Whether the device refuses what every GPU refuses, though it could do it. */
 enum settings_limits { LIMITS_OFF = 1, LIMITS_ON };
 
+/* Whether a debugger shall see kernels. */
+enum settings_debug { DEBUG_OFF = 1, DEBUG_ON };
+
 /* What the variable says now; `otherwise` if it is not set, or empty, or makes no sense. */
 uint64_t settings_get(enum setting which, uint64_t otherwise);
 /* From now on a setting has this value, whatever its variable says; 0: the variable's again. */
 void settings_put(enum setting which, uint64_t value);
 /* Whether the limits of GPUs hold. */
 bool settings_limited(void);
+/* Whether kernels are compiled for a debugger: their lines and variables are described, and they
+ * run thread after thread in one worker. */
+bool settings_debugged(void);
 /* KUDZU_CHECK, a set of checks. */
 unsigned settings_checks(void);
 static inline bool settings_has_check(enum check check)

@@ -84,7 +84,8 @@ struct pool {
 
 unsigned pool_cores(void)
 {
-	return (unsigned)settings_get(SETTING_THREADS, cores_available());
+	return settings_debugged() ? 1
+		: (unsigned)settings_get(SETTING_THREADS, cores_available());
 }
 
 static unsigned pool_active(uint64_t state)

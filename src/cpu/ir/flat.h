@@ -59,6 +59,11 @@ struct flat_body {
 	struct flat_kind *kind;    /* NULL if no function is of it */
 	const struct ptx_func *proto; /* a prototype like those of all functions of the kind */
 	size_t index;              /* in flat.bodies */
+	struct flat_body *caller;  /* the first one, and its instruction there: */
+	const struct ptx_inst *call;
+	struct flat_body **called; /* by instruction: what a call enters; NULL: see by_func */
+	const struct ptx_scope **scopes; /* by index: its scopes in the kernel, as far as known */
+	size_t debug_place;        /* of its part of the debug area */
 	size_t seen_by;            /* scratch: the last caller that was looked at, from 1 */
 	size_t *callees;           /* bodies */
 	size_t callee_count;
@@ -119,6 +124,7 @@ struct flat {
 	struct ptx_var *area;      /* the kernel's .local area */
 	size_t exchange_size;      /* bytes of it that arguments pass through */
 	size_t static_size;        /* of all but the stack */
+	size_t debug_size;         /* of the debug area */
 	size_t align;              /* of everything in it */
 	bool uses_stack;
 	unsigned stack;            /* registers: where the free part of the stack begins and ends */
@@ -160,6 +166,9 @@ bool flat_promote(struct ptx_module *module, struct ptx_func *func);
 void flat_find_bodies(struct flat *f);
 struct flat_body *flat_body_of_kind(struct flat *f, const struct ptx_func *proto);
 
+/* What a call enters, an instruction of f->body. */
+struct flat_body *flat_callee(const struct flat *f, const struct ptx_inst *call);
+
 /* flat_frame.c: lay out variables and links. */
 void flat_lay_out(struct flat *f);
 struct flat_place flat_place(struct flat *f, const struct ptx_var *var);
@@ -181,6 +190,9 @@ void flat_prologue(struct flat *f);
 void flat_call(struct flat *f, const struct ptx_inst *inst, size_t index);
 void flat_ret(struct flat *f, const struct ptx_inst *inst);
 void flat_finish_returns(struct flat *f);
+
+/* flat_inst.c: what a scope of f->body is in the kernel */
+const struct ptx_scope *flat_scope(struct flat *f, const struct ptx_scope *scope);
 
 /* flat_inst.c: single instructions, for f->body */
 bool flat_is_stack(const struct ptx_inst *inst); /* alloca and its like */

@@ -24,9 +24,26 @@ static void flat_body_use_frame(struct flat *f, struct ptx_inst *inst)
 	}
 }
 
+/* For a debugger.  Before its first statement a function takes its parameters, in column 0.  That
+ * is a part of the call, so that a debugger that stops in the function finds them. */
+static void flat_set_place(struct flat *f, struct ptx_inst *inst)
+{
+	struct flat_body *body = f->body;
+	if (inst->scope && inst->op != PTX_OP_NOTE && inst->loc && inst->loc->column == 0
+	    && body->caller) {
+		inst->loc = body->call->loc;
+		f->body = body->caller;
+		inst->scope = flat_scope(f, body->call->scope);
+		f->body = body;
+	} else {
+		inst->scope = flat_scope(f, inst->scope);
+	}
+}
+
 static void flat_copy_inst(struct flat *f, const struct ptx_inst *from)
 {
 	struct ptx_inst inst = *from;
+	flat_set_place(f, &inst);
 	inst.operands = flat_keep(f, from->operand_count, sizeof(*inst.operands));
 	inst.guard += f->body->first_reg;
 	for (size_t i = 0; i < from->operand_count && inst.operands; i++) {

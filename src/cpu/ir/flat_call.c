@@ -275,7 +275,7 @@ void flat_call(struct flat *f, const struct ptx_inst *inst, size_t index)
 	} else {
 		enum ptx_runtime runtime = ptx_runtime_find(callee->func);
 		if (runtime == PTX_RUNTIME_COUNT) {
-			call_body(f, inst, index, f->by_func[callee->func->index]);
+			call_body(f, inst, index, flat_callee(f, inst));
 		} else {
 			call_runtime(f, inst, runtime);
 		}

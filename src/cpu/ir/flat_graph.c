@@ -14,6 +14,9 @@
 
 #include <string.h>
 
+/* Bodies of functions, up to which each call has its own; for a debugger. */
+enum { MOST_COPIES = 1000 };
+
 static struct flat_body *flat_graph_add_body(struct flat *f)
 {
 	struct flat_body *body = flat_alloc(f, 1, sizeof(*body));
@@ -27,6 +30,10 @@ static struct flat_body *flat_graph_add_body(struct flat *f)
 
 static void flat_graph_add_callee(struct flat *f, struct flat_body *from, struct flat_body *to)
 {
+	if (to && !to->caller && to->index > 0) {
+		to->caller = from->func ? from : from->caller;
+		to->call = from->func ? f->at : from->call;
+	}
 	if (!to || to->seen_by == from->index + 1) {
 		return;
 	}
@@ -79,21 +86,27 @@ static void flat_graph_check_runtime(struct flat *f, const struct ptx_func *func
 	}
 }
 
-/* The body of a function; NULL if it needs none. */
-static struct flat_body *flat_graph_body_of(struct flat *f, struct ptx_func *func)
+/* Whether a function is copied to the kernel; if it cannot be, f->failed. */
+static bool flat_graph_has_body(struct flat *f, const struct ptx_func *func)
 {
 	enum ptx_runtime runtime = ptx_runtime_find(func);
 	if (runtime != PTX_RUNTIME_COUNT) {
 		flat_graph_check_runtime(f, func, runtime);
-		return NULL;
-	}
-	if (func->is_extern) {
+	} else if (func->is_extern) {
 		flat_graph_fail_undefined(f, func);
-		return NULL;
-	}
-	if (func->refusal) {
+	} else if (func->refusal) {
 		*f->diag = *func->refusal;
 		f->failed = true;
+	} else {
+		return true;
+	}
+	return false;
+}
+
+/* The body of a function; NULL if it needs none. */
+static struct flat_body *flat_graph_body_of(struct flat *f, struct ptx_func *func)
+{
+	if (!flat_graph_has_body(f, func)) {
 		return NULL;
 	}
 	struct flat_body *body = f->by_func[func->index];
@@ -122,6 +135,37 @@ struct flat_body *flat_body_of_kind(struct flat *f, const struct ptx_func *proto
 	return body;
 }
 
+/* For a debugger each call enters a copy of the function, so that the place in the code says who
+ * has called.  Not where a function calls itself, perhaps through others, and not without limit. */
+static struct flat_body *flat_graph_copy(struct flat *f, struct flat_body *caller,
+	struct ptx_func *func)
+{
+	const struct flat_body *up = caller;
+	while (up && up->func != func) {
+		up = up->caller;
+	}
+	if (!f->module->is_debugged || up || f->bodies.count >= MOST_COPIES
+	    || !flat_graph_has_body(f, func)) {
+		return f->failed ? NULL : flat_graph_body_of(f, func);
+	}
+	if (!caller->called) {
+		caller->called = flat_alloc(f, caller->func->inst_count, sizeof(*caller->called));
+	}
+	struct flat_body *body = caller->called ? flat_graph_add_body(f) : NULL;
+	if (body) {
+		body->func = func;
+		caller->called[f->at - caller->func->insts] = body;
+	}
+	return body;
+}
+
+struct flat_body *flat_callee(const struct flat *f, const struct ptx_inst *call)
+{
+	struct flat_body **called = f->body->called;
+	struct flat_body *copy = called ? called[call - f->body->func->insts] : NULL;
+	return copy ? copy : f->by_func[call->operands[0].func->index];
+}
+
 static void flat_graph_find_callees(struct flat *f, struct flat_body *body)
 {
 	for (size_t i = 0; body->func && i < body->func->inst_count && !f->failed; i++) {
@@ -130,7 +174,7 @@ static void flat_graph_find_callees(struct flat *f, struct flat_body *body)
 		if (inst->op == PTX_OP_CALL) {
 			f->at = inst;
 			flat_graph_add_callee(f, body, inst->operands[0].kind == PTX_FUNC
-				? flat_graph_body_of(f, inst->operands[0].func)
+				? flat_graph_copy(f, body, inst->operands[0].func)
 				: flat_body_of_kind(f, inst->operands[3].func));
 		}
 	}

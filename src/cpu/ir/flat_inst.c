@@ -95,12 +95,45 @@ struct ptx_operand flat_label_operand(size_t label)
 	return (struct ptx_operand){.kind = PTX_LABEL, .reg = (unsigned)label, .label = "#"};
 }
 
+const struct ptx_scope *flat_scope(struct flat *f, const struct ptx_scope *scope)
+{
+	struct flat_body *body = f->body;
+	if (!scope || !body) {
+		return scope;
+	}
+	if (!body->scopes) {
+		body->scopes = flat_alloc(f, body->func->scope_count, sizeof(*body->scopes));
+		body->debug_place = f->debug_size;
+		f->debug_size += body->func->debug_size;
+	}
+	if (!body->scopes || body->scopes[scope->index]) {
+		return body->scopes ? body->scopes[scope->index] : NULL;
+	}
+	struct ptx_scope *copy = flat_keep(f, 1, sizeof(*copy));
+	if (!copy) {
+		return NULL;
+	}
+	*copy = *scope;
+	copy->place = body->debug_place;
+	if (scope->outer) {
+		copy->outer = flat_scope(f, scope->outer);
+	} else if (body->caller) {
+		f->body = body->caller;
+		copy->outer = flat_scope(f, body->call->scope);
+		copy->call = body->call->loc;
+		f->body = body;
+	}
+	body->scopes[scope->index] = copy;
+	return copy;
+}
+
 struct ptx_inst *flat_inst(struct flat *f, enum ptx_op op, enum ptx_type type,
 	const struct ptx_operand *operands, size_t count)
 {
 	struct ptx_inst *inst = flat_add(f, &f->insts, sizeof(*inst));
 	*inst = (struct ptx_inst){.op = op, .text = f->at->text, .types = {type},
-		.line = f->at->line, .column = f->at->column, .loc = f->at->loc};
+		.line = f->at->line, .column = f->at->column, .loc = f->at->loc,
+		.scope = flat_scope(f, f->at->scope)};
 	inst->operands = flat_keep(f, count, sizeof(*operands));
 	if (inst->operands && count > 0) {
 		memcpy(inst->operands, operands, count * sizeof(*operands));

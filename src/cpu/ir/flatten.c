@@ -17,6 +17,7 @@
 #include "cpu/ir/flat.h"
 
 #include "base/alloc.h"
+#include "cpu/ir/debug_scope.h"
 
 #include <string.h>
 
@@ -86,6 +87,7 @@ static void flatten_replace(struct flat *f)
 	kernel->vars = vars;
 	kernel->var_count = f->vars.count;
 	kernel->uses_stack = f->uses_stack;
+	kernel->debug_size = f->debug_size;
 }
 
 static bool flatten_is_reserved(enum ptx_sreg sreg)
@@ -153,9 +155,20 @@ static bool flatten_promote(struct ptx_module *module, struct ptx_func *func, st
 	return !has_arguments || flat_promote(module, func) || ptx_no_memory(diag);
 }
 
+/* Before anything moves: the labels in the module's DWARF are still where it says. */
+static bool flatten_describe(struct ptx_module *module, struct ptx_func *func,
+	struct ptx_diag *diag)
+{
+	return !module->is_debugged || func->is_extern || debug_describe(module, func)
+		|| ptx_no_memory(diag);
+}
+
 static bool flatten_all(struct ptx_module *module, struct map *kinds, struct ptx_diag *diag)
 {
 	bool ok = true;
+	for (size_t i = 0; ok && i < module->func_count; i++) {
+		ok = flatten_describe(module, module->funcs[i], diag);
+	}
 	for (size_t i = 0; ok && i < module->func_count; i++) {
 		ok = flatten_promote(module, module->funcs[i], diag);
 	}
@@ -169,7 +182,8 @@ static bool flatten_all(struct ptx_module *module, struct map *kinds, struct ptx
 bool flatten_function(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag)
 {
 	struct map none = MAP_INIT;
-	return flatten_promote(module, func, diag) && flatten_entry(module, func, &none, diag);
+	return flatten_describe(module, func, diag) && flatten_promote(module, func, diag)
+		&& flatten_entry(module, func, &none, diag);
 }
 
 bool flatten_module(struct ptx_module *module, struct ptx_diag *diag)

@@ -96,7 +96,7 @@ static bool lower_add_branch(struct lowering *l, const struct ptx_inst *inst, si
 	l->insts[l->count++] = (struct ptx_inst){.op = PTX_OP_BRA, .text = "bra",
 		.has_guard = true, .guard = inst->guard, .guard_negated = !inst->guard_negated,
 		.operands = target, .operand_count = 1, .line = inst->line, .column = inst->column,
-		.loc = inst->loc};
+		.loc = inst->loc, .scope = inst->scope};
 	return true;
 }
 
@@ -107,7 +107,8 @@ static bool lower_inst(struct lowering *l, const struct ptx_inst *inst)
 	if (before != PTX_OP_COUNT) {
 		l->insts[l->count++] = (struct ptx_inst){.op = before,
 			.text = ptx_rows[before].spelling,
-			.line = inst->line, .column = inst->column, .loc = inst->loc};
+			.line = inst->line, .column = inst->column, .loc = inst->loc,
+			.scope = inst->scope};
 	}
 	if (guarded && !lower_add_branch(l, inst, l->label_count)) {
 		return false;

@@ -14,6 +14,10 @@
  */
 #include "cpu/jit/code.h"
 
+#include "base/alloc.h"
+#include "cpu/config/settings.h"
+#include "cpu/jit/debugger.h"
+
 #include <elf.h>
 #include <math.h>
 #include <string.h>
@@ -279,6 +283,25 @@ static bool code_find_entry(const struct loader *l, uintptr_t *out, const char *
 	return false;
 }
 
+/* A copy of the object for debuggers, with the addresses of its sections.  False: no memory. */
+static bool code_show(struct code *out, const struct loader *l)
+{
+	Elf64_Ehdr header;
+	uint8_t *copy = mem_alloc(l->size);
+	if (!copy) {
+		return false;
+	}
+	memcpy(copy, l->bytes, l->size);
+	memcpy(&header, copy, sizeof(header));
+	for (size_t i = 0; i < l->section_count; i++) {
+		Elf64_Shdr section = l->sections[i];
+		section.sh_addr = l->places[i] ? (uintptr_t)l->memory + l->places[i] : 0;
+		memcpy(copy + header.e_shoff + i * sizeof(section), &section, sizeof(section));
+	}
+	out->debugger = debugger_add(copy, l->size);
+	return out->debugger;
+}
+
 bool code_load(struct code *out, const void *object, size_t size, const char *symbol)
 {
 	struct loader l = {.bytes = object, .size = size};
@@ -286,7 +309,8 @@ bool code_load(struct code *out, const void *object, size_t size, const char *sy
 	bool ok = is_known && !refuses_all && code_read_header(&l) && code_read_symbols(&l)
 		&& code_place_sections(&l) && code_copy_sections(&l) && code_relocate_all(&l)
 		&& code_find_entry(&l, &out->entry, symbol)
-		&& mprotect(l.memory, l.total, PROT_READ | PROT_EXEC) == 0;
+		&& mprotect(l.memory, l.total, PROT_READ | PROT_EXEC) == 0
+		&& (!settings_debugged() || code_show(out, &l));
 	out->memory = l.memory;
 	out->size = l.total;
 	out->text_size = l.text_size;
@@ -298,6 +322,7 @@ bool code_load(struct code *out, const void *object, size_t size, const char *sy
 
 void code_unload(struct code *code)
 {
+	debugger_remove(code->debugger);
 	if (code->memory) {
 		munmap(code->memory, code->size);
 	}

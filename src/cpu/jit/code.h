@@ -13,6 +13,7 @@ struct code {
 	size_t size;
 	size_t text_size;   /* bytes of machine code in it */
 	uintptr_t entry;    /* the function that was asked for */
+	struct debugger_code *debugger; /* what debuggers know of it; NULL: nothing */
 };
 
 /*

@@ -80,6 +80,7 @@ struct jit {
 	uint32_t width;             /* that the user chooses, or 0 */
 	unsigned checks;            /* that kernels make: see emit_check.c */
 	bool asks;                  /* before each access, for these or for other devices */
+	bool is_debugged;           /* a debugger sees kernels */
 	bool is_linked;             /* by LLVM's linker, so that LLVM holds code */
 	/* Of the call that is running: */
 	unsigned class;             /* of blocks: see block_class.h */
@@ -182,8 +183,9 @@ bool jit_create(struct jit **out, struct ptx_module *module, struct ptx_diag *di
 		return ptx_no_memory(diag);
 	}
 	(*out)->module = module;
+	(*out)->is_debugged = settings_debugged();
 	module->is_scheduled = settings_get(SETTING_SCHEDULE, 0) != 0;
-	(*out)->width = module->is_scheduled ? 1
+	(*out)->width = module->is_scheduled || (*out)->is_debugged ? 1
 		: (uint32_t)settings_get(SETTING_WIDTH, 0);
 	(*out)->checks = settings_checks();
 	(*out)->asks = settings_asks();
@@ -320,12 +322,14 @@ static enum jit_outcome jit_compile_plan(struct jit_kernel *out, struct jit *jit
 		.limit = plan->limit,
 		.class = jit->class,
 		.has_loop = func->has_loop,
-		.is_quick = plan->tier == JIT_TIER_FIRST,
+		.is_quick = jit->is_debugged || plan->tier == JIT_TIER_FIRST,
 		.is_tangled = cfg_is_tangled(func),
 		.checks = jit->checks,
 		.asks = jit->asks,
+		.is_debugged = jit->is_debugged,
 		.left_out = settings_get(SETTING_PASSES, 0)};
-	order.is_vector = order.has_loop && !cfg_is_huge(func) && jit_is_for_one_thread(func)
+	order.is_vector = order.has_loop && !jit->is_debugged && !cfg_is_huge(func)
+		&& jit_is_for_one_thread(func)
 		&& !(order.left_out >> PASS_LOOP_VECTORS & 1);
 	enum jit_outcome outcome = jit->calls->make(&object, jit->llvm, &order, diag);
 	*out = (struct jit_kernel){.width = plan->width,
@@ -397,7 +401,7 @@ static bool jit_starts_narrow(const struct ptx_func *func)
 static uint64_t jit_chosen_tier(void)
 {
 	bool has_width = settings_get(SETTING_WIDTH, 0) != 0
-		|| settings_get(SETTING_SCHEDULE, 0) != 0;
+		|| settings_get(SETTING_SCHEDULE, 0) != 0 || settings_debugged();
 	return settings_get(SETTING_TIER, has_width ? JIT_TIER_BEST : 0);
 }
 
@@ -497,8 +501,9 @@ static void jit_write_key(struct str *out, const struct jit *jit, const struct p
 		if (jit->asks) {
 			str_addf(&generator, "checks %x", jit->checks);
 		}
-		str_addf(&generator, "%s %" PRIx64,
+		str_addf(&generator, "%s%s %" PRIx64,
 			jit->module->is_scheduled ? " scheduled" : "",
+			jit->is_debugged ? " debugged" : "",
 			settings_get(SETTING_PASSES, 0));
 		kernel_cache_key(out, jit->module, func,
 			&(struct kernel_variant){jit->width, jit->class, tier}, &generator);

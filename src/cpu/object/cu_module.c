@@ -228,6 +228,12 @@ static bool module_try_kernels(struct ptx_module *ptx, struct ptx_diag *diag)
 	return ok;
 }
 
+static bool module_prepare(struct ptx_module *ptx, struct ptx_diag *diag)
+{
+	ptx->is_debugged = settings_debugged();
+	return check_module(ptx, diag) && flatten_module(ptx, diag);
+}
+
 static bool module_read(struct module *module, const char *text, size_t size,
 	struct ptx_diag *diag)
 {
@@ -244,8 +250,7 @@ static bool module_read(struct module *module, const char *text, size_t size,
 		struct hash hash = hash_of(module->text, size);
 		bool is_known = kernel_cache_has_text(size, hash);
 		ok = parse_declarations(ptx, module->text, size, hash, diag)
-			&& check_module(ptx, diag) && flatten_module(ptx, diag)
-			&& (is_known || module_try_kernels(ptx, diag));
+			&& module_prepare(ptx, diag) && (is_known || module_try_kernels(ptx, diag));
 		if (ok && !is_known && settings_limited()) {
 			kernel_cache_put_text(size, hash);
 		}
@@ -254,8 +259,7 @@ static bool module_read(struct module *module, const char *text, size_t size,
 		/* if anything is wrong, parsing the whole text tells which mistake comes first */
 		parse_free(ptx);
 		*diag = (struct ptx_diag){0};
-		ok = parse_module(ptx, text, size, diag) && check_module(ptx, diag)
-			&& flatten_module(ptx, diag);
+		ok = parse_module(ptx, text, size, diag) && module_prepare(ptx, diag);
 	}
 	module_note_size(module);
 	return ok && module_is_portable(ptx, diag) && function_create_all(module, diag);

@@ -199,7 +199,9 @@ static struct dwarf_abbrev *dwarf_read_abbrevs(struct ptx_module *module)
 		abbrevs[code].tag = (enum dwarf_tag)dwarf_take_number(&r);
 		abbrevs[code].has_children = dwarf_take(&r, 1) != 0;
 		abbrevs[code].attributes = r.at;
-		while (!r.failed && (dwarf_take_number(&r) | dwarf_take_number(&r)) != 0) {
+		for (uint64_t attribute = 1, form = 1; !r.failed && (attribute | form) != 0;) {
+			attribute = dwarf_take_number(&r);
+			form = dwarf_take_number(&r);
 		}
 	}
 	return abbrevs;

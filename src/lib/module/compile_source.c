@@ -85,12 +85,23 @@ static kz_status source_read_given(struct rtc_request *request, const kz_compile
 	return KZ_OK;
 }
 
+static bool source_is_lto(const struct rtc_request *request)
+{
+	return request->arch && strncmp(request->arch, "lto_", 4) == 0;
+}
+
 /* With a check of the CPU device a report names a line of the source, and not of the PTX.  Then
  * code has line information for all who may load it, in this process or from an image. */
 static bool source_is_checked(const struct rtc_request *request)
 {
-	return reports_want_lines()
-		&& !(request->arch && strncmp(request->arch, "lto_", 4) == 0);
+	return reports_want_lines() && !source_is_lto(request);
+}
+
+/* For a debugger: the code has its variables, and is made for it by the CPU device. */
+static bool source_is_debugged(void)
+{
+	const char *debug = env_get("KUDZU_DEBUG");
+	return debug && strcmp(debug, "1") == 0;
 }
 
 kz_status image_read_options(struct rtc_request *request, const kz_compile_options *options,
@@ -104,6 +115,7 @@ kz_status image_read_options(struct rtc_request *request, const kz_compile_optio
 		request->source = source + 3;
 	}
 	request->line_info |= source_is_checked(request);
+	request->debug |= source_is_debugged() && !source_is_lto(request);
 	if (st) {
 		return st;
 	}
@@ -126,7 +138,8 @@ kz_status image_keep_source(char **kept, struct rtc_request *request,
 {
 	bool is_asked = options && options->keep_source;
 	*kept = NULL;
-	if (!(request->line_info || request->debug) || !(is_asked || source_is_checked(request))) {
+	if (!(request->line_info || request->debug)
+	    || !(is_asked || source_is_checked(request) || source_is_debugged())) {
 		return KZ_OK;
 	}
 	kz_error *reason = is_asked ? err : NULL;

@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* By the DWARF 2 standard: a unit with `int`, and a function `f` that has `int n` in %r1 and `int i`
- * in %rd12, then in .local memory. */
+/* By the DWARF 2 standard: a unit with `int`, and a function `f` that has `int n` in %r1, and
+ * `int i` in a register, then in .local memory. */
 static const char sample[] = ".version 9.0\n.target sm_89\n.address_size 64\n"
 	".section .debug_abbrev {\n"
 	".b8 1,17,1,3,8,0,0\n"                            /* compile unit: name */

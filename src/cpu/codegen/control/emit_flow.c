@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "cpu/codegen/control/emit_flow.h"
 #include "cpu/codegen/values/emit_access.h"
+#include "cpu/codegen/values/emit_debug.h"
 #include "cpu/codegen/values/emit_inst.h"
 #include "cpu/codegen/values/emit_lanes.h"
 #include "cpu/codegen/values/emit_slots.h"
@@ -26,6 +27,7 @@ static void flow_note_yield(struct emit *e, enum rt_yield why)
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, yield), emit_u32(e, why));
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, line),
 		emit_u32(e, (uint64_t)e->inst->line));
+	emit_debug_wait(e);
 }
 
 /* Leave a converged version, and go on in front of the block. */
@@ -115,7 +117,7 @@ static void flow_go_diverged(struct emit *e, size_t block)
 bool emit_goes_on(const struct emit *e, size_t block)
 {
 	const struct ptx_block *to = &e->func->blocks[block];
-	if (e->width > 1 || block == 0 || to->pred_count != 1) {
+	if (e->width > 1 || e->debug || block == 0 || to->pred_count != 1) {
 		return false;
 	}
 	const struct ptx_block *from = &e->func->blocks[to->pred[0]];

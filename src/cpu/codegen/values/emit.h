@@ -138,6 +138,7 @@ struct emit {
 	unsigned checks;                /* a set: see emit_check.c */
 	bool asks;                      /* before each access, */
 	struct ptx_var **origins;       /* and then this is as origin_find gives it */
+	bool is_debugged;               /* see emit_debug.c */
 	bool has_avx2;                  /* masked gathers */
 	bool has_f16c;                  /* vectors of halves to floats and back */
 	bool has_avx512;                /* AVX-512F: masked gathers, scatters, approximate inverse
@@ -193,6 +194,8 @@ struct emit {
 	LLVMValueRef results[2];        /* see emit_collect.c, likewise */
 	LLVMValueRef ready;             /* W = 32: lanes that may run, in this call */
 	size_t frame_size;
+	struct emit_debug *debug;       /* see emit_debug.c; NULL: no debugger is expected */
+	LLVMMetadataRef here;           /* the place in the source for it */
 
 	size_t block;                   /* being translated */
 	size_t body;                    /* counts the translations of blocks, from 1 */

@@ -11,12 +11,14 @@
  * Most registers live within one basic block.  The others are kept: they are saved when the kernel
  * yields, and lanes that do not run keep their values.
  *
- * The frame begins with the lanes that are pending for each block, a word of bits each (W = 32).
+ * The frame begins with the lanes that are pending for each block, a word of bits each (W = 32); or
+ * with what a debugger sees of the thread (emit_debug.c).
  * The registers that are live where the warp yields follow, in the order of their numbers.
  */
 #include "base/common.h"
 
 #include "cpu/codegen/values/emit_access.h"
+#include "cpu/codegen/values/emit_debug.h"
 #include "cpu/codegen/values/emit_slots.h"
 #include "cpu/codegen/values/emit_value.h"
 #include "cpu/ir/cfg.h"
@@ -124,7 +126,8 @@ LLVMValueRef emit_pending_place(struct emit *e, size_t block)
 
 size_t emit_pending_size(const struct emit *e)
 {
-	return e->width > 1 ? round_up(e->func->block_count * 4, 64) : 0;
+	return e->width > 1 ? round_up(e->func->block_count * 4, 64)
+		: emit_debug_size(e);
 }
 
 /* A place in the frame for a register that has its slot there. */

@@ -216,6 +216,11 @@ LLVMBasicBlockRef emit_block(struct emit *e, const char *name)
 
 void emit_enter(struct emit *e, LLVMBasicBlockRef block)
 {
+	LLVMBasicBlockRef from = LLVMGetInsertBlock(e->builder);
+	if (e->debug && from && !LLVMGetFirstInstruction(block)) {
+		/* code of one function in one piece: see emit_make_blocks_in_order */
+		LLVMMoveBasicBlockAfter(block, from);
+	}
 	LLVMPositionBuilderAtEnd(e->builder, block);
 }
 
@@ -256,6 +261,7 @@ void emit_entry_leave(struct emit *e, LLVMBasicBlockRef back)
 		}
 	}
 	LLVMPositionBuilderAtEnd(e->builder, back);
+	LLVMSetCurrentDebugLocation2(e->builder, e->here);
 }
 
 void emit_fail(struct emit *e, const char *why)
