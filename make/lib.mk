@@ -72,3 +72,4 @@ $(call objects,$(call sources-in,$(filter cpu/codegen%,$(call folders-of,llvm)))
 $(BUILD)/src/lib/ops/device_code.o: $(wildcard kernels/*.cuh)
 $(BUILD)/src/lib/rtc/headers.o: $(wildcard kernels/*.cuh)
 $(BUILD)/src/cli/new.o: $(wildcard src/cli/template/*)
+$(BUILD)/src/cli/debug.o: src/cli/debug.py

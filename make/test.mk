@@ -304,7 +304,7 @@ gate-asan:
 # The output of a step comes when it has ended.  .ci/run has done `check`, and wants check-fresh
 # too: DONE=check ALSO=check-fresh.
 # Those of one process come before those of many, which fill all cores to the end.
-STEPS := check-asan check-numpy check-install check-random check-signals check-instructions check-headers check-docs \
+STEPS := check-asan check-numpy check-install check-random check-signals check-debug check-instructions check-headers check-docs \
 	check-symbols check-tsan check-clang check-nocpu check-avx2 check-llvm14 lint
 all-steps := $(ALSO) $(STEPS)
 .PHONY: check-all all-steps check $(STEPS) $(all-steps:%=ended-%) check-ubsan check-fresh check-abi check-reproducible
@@ -348,6 +348,8 @@ check-instructions: all $(BUILD)/bench/bench_host $(BUILD)/libcuda-stub.so ## wh
 	$(call step,$@,$(nvrtc) $(test-cache) bench/instructions.sh $(abspath $(BUILD)))
 check-numpy = $(nvrtc) $(test-cache) tests/numeric/check_numpy --build $(abspath $(BUILD))
 check-float8 = $(nvrtc) $(test-cache) tests/numeric/check_float8 --build $(abspath $(BUILD))
+check-debug: all ## gdb in kernels: lines, calls, variables, watchpoints; seconds
+	$(if $(cpu-driver),$(call step,$@,$(nvrtc) tests/debug/check $(BUILD) $(CASE)))
 check-numpy: lib ## what the library computes with arrays, beside numpy and scipy; TIMES=1 is 12,000 random cases
 	$(call step,$@,$(check-numpy) --times $(or $(TIMES),0.1))
 	$(call step,$@ without libraries,KUDZU_BLAS=none KUDZU_LAPACK=none $(check-numpy) --times 0.05 --quiet)

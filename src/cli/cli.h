@@ -27,6 +27,7 @@ cli_command bench_main;
 cli_command cache_main;
 cli_command compile_main;
 cli_command cpu_main;
+cli_command debug_main;
 cli_command doctor_main;
 cli_command dump_main;
 cli_command explain_main;

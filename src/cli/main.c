@@ -93,6 +93,20 @@ static const struct command {
 	"             share of the cores (KUDZU_CPU_DEVICES)\n"
 	"\n"
 	"The exit status is PROGRAM's; 127 if it does not exist, 126 if it cannot be run.\n"},
+{"debug", debug_main, ANY_NUMBER, "debug [OPTION...] FILE [ARG...]",
+	"debug kernels with gdb",
+	"Runs `kudzu run FILE ARG...` in gdb, which sees the kernels that the CPU device makes:\n"
+	"breakpoints on their lines, steps, calls, variables.\n"
+	"\n"
+	"  kudzu debug [OPTION...] -- PROGRAM [ARG...]      a program that uses the library\n"
+	"  kudzu debug [OPTION...] cpu -- PROGRAM [ARG...]  one of the driver API\n"
+	"\n"
+	"  -x FILE    gdb executes the commands in FILE first\n"
+	"  --batch    gdb ends after that\n"
+	"  --script   print the Python file that gdb reads, and do nothing else\n"
+	"\n"
+	"The exit status is gdb's; 127 if there is no gdb; 2 for a usage error, or a GPU, for\n"
+	"which there is cuda-gdb.\n"},
 {"doctor", doctor_main, 1, "doctor [--json]",
 	"find out whether kernels can run here, and if not, why",
 	"Checks drivers, devices, NVRTC, the CUDA headers, the CPU device, its LLVM and the cache\n"
