@@ -357,7 +357,8 @@ extern "C" __global__ void __launch_bounds__(KZ_C * KZ_T) kz_kernel(char *out, c
 	const kz_tile a = {halves[0] + lane}, b = {halves[1] + lane};
 #endif
 	const kz_i64 in_next = KZ_IN_COLUMN, out_next = KZ_OUT_COLUMN;
-	const kz_source from = {in + column * in_next, pass.in_row, in_next, pass.in_part, twiddles};
+	const kz_source from = {in + column * in_next, pass.in_row, in_next, pass.in_part,
+		twiddles};
 	const kz_target to = {out + column * out_next, pass.out_row, out_next, pass.out_part,
 		twiddles + column * KZ_TWIDDLE_COLUMN, pass.twiddle_row, (kz_real)pass.scale,
 		is_there};

@@ -223,8 +223,8 @@ template <int D> __device__ __forceinline__ void kz_add_rows(kz_element (*c)[COL
 			first = diagonal > 0 ? diagonal : 0;
 		}
 		if (count == GROUP) {
-			kz_add_group<GROUP, D>(c + i, factors, b, b_row, shape.a_row, shape.a_column,
-				first, last, shape);
+			kz_add_group<GROUP, D>(c + i, factors, b, b_row, shape.a_row,
+				shape.a_column, first, last, shape);
 		} else {
 			kz_add_group<1, D>(c + i, factors, b, b_row, shape.a_row, shape.a_column,
 				first, last, shape);

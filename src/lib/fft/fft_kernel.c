@@ -162,9 +162,10 @@ static void fft_write_source(struct str *source, const void *context)
 	if (class->chirp) {
 		str_addf(source, "#define KZ_CHIRP %d\n", class->chirp);
 	}
-	str_addf(source, "#define KZ_IN_FORM %d\n#define KZ_OUT_FORM %d\n#define KZ_IN_BY_COLUMNS %d\n"
-		"#define KZ_OUT_BY_COLUMNS %d\n#define KZ_TWIDDLE_COLUMN %d\n", class->in, class->out,
-		class->in_by_columns, class->out_by_columns, class->twiddle_column);
+	str_addf(source, "#define KZ_IN_FORM %d\n#define KZ_OUT_FORM %d\n"
+		"#define KZ_IN_BY_COLUMNS %d\n#define KZ_OUT_BY_COLUMNS %d\n"
+		"#define KZ_TWIDDLE_COLUMN %d\n", class->in, class->out, class->in_by_columns,
+		class->out_by_columns, class->twiddle_column);
 	str_add(source, device_points);
 	str_add(source, device_fft);
 	for (int i = 0; i < class->stage_count; i++) {
