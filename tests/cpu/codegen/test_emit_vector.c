@@ -393,6 +393,42 @@ START_TEST(some_threads_of_rows_copy)
 }
 END_TEST
 
+/* Two of three threads read what another one has put into shared memory, and put their own there
+ * for it: the one whose number differs in these bits. */
+START_TEST(some_threads_exchange_by_shared_memory)
+{
+	static const uint32_t partners[] = {1, 6, 16, 31, 32, 63};
+	const char *name = types[_i].name, *reg = types[_i].registers;
+	const size_t size = types[_i].size;
+	const uint8_t *bytes = (const uint8_t *)grid.memory;
+	for (size_t k = 0; k < countof(partners); k++) {
+		uint8_t want[3 * 64 * 8];
+		char body[1600];
+		snprintf(body, sizeof(body), "mad.wide.u32 %%rd3, %%r0, %zu, %%rd0;\n"
+			"mov.u32 %%r1, sh; mad.lo.u32 %%r4, %%r0, %zu, %%r1; xor.b32 %%r3, %%r0, %u;\n"
+			"mad.lo.u32 %%r3, %%r3, %zu, %%r1; ld.global.%s %s1, [%%rd3];\n"
+			"ld.global.%s %s2, [%%rd3+%d]; st.shared.%s [%%r4], %s1;\n"
+			"st.shared.%s [%%r4+512], %s2; bar.sync 0; rem.u32 %%r6, %%r0, 3;\n"
+			"setp.eq.u32 %%p1, %%r6, 0; @%%p1 bra END; ld.shared.%s %s2, [%%r3];\n"
+			"st.shared.%s [%%r3+512], %s1;\nEND: bar.sync 0; st.global.%s [%%rd3+%d], %s2;"
+			"\nld.shared.%s %s2, [%%r4+512]; st.global.%s [%%rd3+%d], %s2;",
+			size, size, partners[k], size, name, reg, name, reg, 512, name, reg, name, reg,
+			name, reg, name, reg, name, HALF, reg, name, reg, name, HALF + 512, reg);
+		fill_memory();
+		grid_ok(32, 64, ".shared .align 8 .b8 sh[1024];", body);
+		for (uint32_t t = 0; t < 64; t++) {
+			const uint32_t from = t ^ partners[k];
+			memcpy(want + t * size, bytes + (t % 3 ? from * size : 512 + t * size), size);
+			memcpy(want + 512 + t * size,
+				bytes + (from % 3 ? from * size : 512 + t * size), size);
+		}
+		ck_assert_msg(memcmp(bytes + HALF, want, 64 * size) == 0
+			&& memcmp(bytes + HALF + 512, want + 512, 64 * size) == 0, "%s, %u", name,
+			partners[k]);
+	}
+}
+END_TEST
+
 /* The fourth row lies in a page that is not there. */
 START_TEST(a_thread_of_a_masked_row_is_named)
 {
@@ -428,6 +464,7 @@ SUITE(emit_vector)
 	tcase_add_test(tc, a_wild_row_is_named);
 	tcase_add_loop_test(tc, lanes_lie_at_any_distance, 0, 3 * (int)countof(types));
 	tcase_add_loop_test(tc, some_threads_of_rows_copy, 0, (int)countof(types));
+	tcase_add_loop_test(tc, some_threads_exchange_by_shared_memory, 0, (int)countof(types));
 	tcase_add_loop_test(tc, a_thread_of_a_masked_row_is_named, 0, 2);
 	tcase_add_loop_test(tc, a_thread_of_a_stride_is_named, 0, (int)countof(apart));
 	suite_add_tcase(suite, tc);

@@ -4,11 +4,11 @@
  * compile time (uniformity.h).
  *
  * Adjacent elements are one access.  Each run of them is a vector, and the values of the lanes are
- * picked from the vectors.  If lanes have diverged, only runs of lanes in order will do, of all
- * lanes or of equal rows, with a mask.  If there are too many runs, but all lanes are equally far
- * apart, as in an array of structures or a column of shared memory, the lanes follow each other,
- * which takes less than a gather of AVX-512, or AVX2 gathers them.  In any other case the addresses
- * are vectors, and emit_vector.c makes the access.
+ * picked from the vectors.  If lanes have diverged, only runs of equal length will do in which
+ * each lane has its own element, with a mask.  If there are too many runs, but all lanes are
+ * equally far apart, as in an array of structures or a column of shared memory, the lanes follow
+ * each other, which takes less than a gather of AVX-512, or AVX2 gathers them.  In any other case
+ * the addresses are vectors, and emit_vector.c makes the access.
  *
  * For the message of a fault each access notes where its first element is, as if it belonged to
  * lane 0.
@@ -44,7 +44,8 @@ struct strided_access {
 	uint8_t place_of[RT_MAX_WIDTH]; /* of a lane in its run */
 	bool has_runs;          /* few enough */
 	int64_t stride;         /* from each lane to the next; 0: none, or they overlap */
-	bool has_rows;          /* one run of all lanes in order, or equal ones of lanes in a row */
+	bool has_rows;          /* one run of all lanes, or equal ones; each lane has its own
+	                           elements, in order or in shared memory */
 	const int64_t *offsets; /* of the lanes, from the base */
 };
 
@@ -105,10 +106,14 @@ static bool strided_find_runs(struct strided_access *s, const int64_t *offsets)
 	}
 	assert(s->run_count > 0);
 	const unsigned row = s->e->width / s->run_count;
-	s->has_rows = count == s->e->width && row * s->run_count == s->e->width;
+	s->has_rows = count == s->e->width;
 	for (unsigned i = 0; i < s->e->width; i++) {
 		strided_place_lane(s, i, offsets[i]);
-		s->has_rows &= s->place_of[i] == i % row && s->run_of[i] == s->run_of[i - i % row];
+		s->has_rows &= s->space == PTX_SHARED || (s->place_of[i] == i % row
+			&& s->run_of[i] == s->run_of[i - i % row]);
+	}
+	for (unsigned r = 0; r < s->run_count; r++) {
+		s->has_rows &= s->runs[r].length * s->run_count == s->e->width;
 	}
 	return true;
 }
@@ -141,6 +146,21 @@ static LLVMValueRef strided_take_part(const struct strided_access *s, LLVMValueR
 	}
 	return emit_shuffle(s->e, elements, LLVMGetUndef(LLVMTypeOf(elements)), order,
 		s->e->width);
+}
+
+/* What the lanes of a run have, in the order of their elements: of several with one element, what
+ * the last one has. */
+static LLVMValueRef strided_order_run(const struct strided_access *s, LLVMValueRef value,
+	unsigned run)
+{
+	unsigned order[RT_MAX_WIDTH];
+	for (unsigned i = 0; i < s->e->width; i++) {
+		if (s->run_of[i] == run) {
+			order[s->place_of[i]] = i;
+		}
+	}
+	return emit_shuffle(s->e, value, LLVMGetUndef(LLVMTypeOf(value)), order,
+		s->runs[run].length);
 }
 
 static LLVMValueRef strided_run_lanes(const struct strided_access *s, unsigned run)
@@ -216,50 +236,43 @@ static void strided_load_lanes(const struct strided_access *s, LLVMValueRef *val
 	}
 }
 
-static LLVMValueRef strided_load_row(const struct strided_access *s, unsigned first,
-	unsigned length)
+static LLVMValueRef strided_load_row(const struct strided_access *s, unsigned run)
 {
 	struct emit *e = s->e;
-	LLVMTypeRef type = LLVMVectorType(s->one, length);
-	LLVMValueRef place = strided_run_place(s, &s->runs[s->run_of[first]]);
+	LLVMTypeRef type = strided_run_type(s, &s->runs[run]);
+	LLVMValueRef place = strided_run_place(s, &s->runs[run]);
 	LLVMTypeRef types[] = {type, LLVMTypeOf(place)};
-	LLVMValueRef args[] = {place, emit_u32(s->e, 1),
-		emit_some_lanes(e, e->mask_lanes, first, length), LLVMConstNull(type)};
+	LLVMValueRef args[] = {place, emit_u32(s->e, 1), strided_order_run(s, e->mask_lanes, run),
+		LLVMConstNull(type)};
 	return ir_intrinsic(e, "llvm.masked.load", types, 2, args, countof(args));
 }
 
 static LLVMValueRef strided_load_masked(const struct strided_access *s)
 {
 	LLVMValueRef rows[MOST_RUNS];
-	unsigned count = s->run_count, length = s->e->width / count;
-	for (unsigned i = 0; i < count; i++) {
-		rows[i] = strided_load_row(s, i * length, length);
+	unsigned order[RT_MAX_WIDTH], length = s->runs[0].length;
+	for (unsigned r = 0; r < s->run_count; r++) {
+		rows[r] = strided_load_row(s, r);
 	}
-	for (; count > 1; count /= 2) {
+	for (unsigned count = s->run_count; count > 1; count /= 2) {
 		for (unsigned i = 0; i < count / 2; i++) {
 			rows[i] = emit_join(s->e, rows[2 * i], rows[2 * i + 1]);
 		}
 	}
-	return rows[0];
+	for (unsigned i = 0; i < s->e->width; i++) {
+		order[i] = s->run_of[i] * length + s->place_of[i];
+	}
+	return emit_shuffle(s->e, rows[0], LLVMGetUndef(LLVMTypeOf(rows[0])), order, s->e->width);
 }
 
 /* --- Stores --- */
 
-/* Where several lanes have the same element, the value of the last one stays. */
 static void strided_store_runs(const struct strided_access *s, LLVMValueRef value)
 {
-	struct emit *e = s->e;
 	for (unsigned r = 0; r < s->run_count; r++) {
 		const struct strided_run *run = &s->runs[r];
-		unsigned order[RT_MAX_WIDTH];
-		for (unsigned i = 0; i < s->e->width; i++) {
-			if (s->run_of[i] == r) {
-				order[s->place_of[i]] = i;
-			}
-		}
-		LLVMValueRef all = emit_shuffle(s->e, value, LLVMGetUndef(LLVMTypeOf(value)), order,
-			run->length);
-		emit_store_row(e, all, strided_run_place(s, run), run->length * s->size);
+		emit_store_row(s->e, strided_order_run(s, value, r), strided_run_place(s, run),
+			run->length * s->size);
 	}
 }
 
@@ -273,13 +286,12 @@ static void strided_store_lanes(const struct strided_access *s, const LLVMValueR
 static void strided_store_masked(const struct strided_access *s, LLVMValueRef value)
 {
 	struct emit *e = s->e;
-	unsigned length = s->e->width / s->run_count;
-	for (unsigned first = 0; first < s->e->width; first += length) {
-		LLVMValueRef place = strided_run_place(s, &s->runs[s->run_of[first]]);
-		LLVMValueRef row = emit_some_lanes(e, value, first, length);
+	for (unsigned r = 0; r < s->run_count; r++) {
+		LLVMValueRef place = strided_run_place(s, &s->runs[r]);
+		LLVMValueRef row = strided_order_run(s, value, r);
 		LLVMTypeRef types[] = {LLVMTypeOf(row), LLVMTypeOf(place)};
 		LLVMValueRef args[] = {row, place, emit_u32(s->e, 1),
-			emit_some_lanes(e, e->mask_lanes, first, length)};
+			strided_order_run(s, e->mask_lanes, r)};
 		ir_intrinsic(e, "llvm.masked.store", types, 2, args, countof(args));
 	}
 }
@@ -292,7 +304,7 @@ static bool strided_is_near(const int64_t *offsets, unsigned lanes)
 {
 	bool near = true;
 	for (unsigned i = 0; i < lanes; i++) {
-		near &= offsets[i] >= 0 && offsets[i] <= MOST_REACH;
+		near &= offsets[i] >= -MOST_REACH && offsets[i] <= MOST_REACH;
 	}
 	return near;
 }
