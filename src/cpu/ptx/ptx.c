@@ -480,13 +480,29 @@ bool ptx_reads_memory(const struct ptx_inst *inst)
 	return inst->op == PTX_OP_LD && (inst->space == PTX_GLOBAL || inst->space == PTX_GENERIC);
 }
 
+static bool ptx_stores(const struct ptx_inst *inst)
+{
+	return inst->op == PTX_OP_ST;
+}
+
+static bool ptx_has_few(const struct ptx_func *func, bool (*is)(const struct ptx_inst *inst),
+	unsigned most)
+{
+	unsigned count = 0;
+	for (size_t i = 0; i < func->inst_count && count <= most; i++) {
+		count += is(&func->insts[i]);
+	}
+	return count <= most;
+}
+
 bool ptx_reads_few(const struct ptx_func *func, unsigned most)
 {
-	unsigned reads = 0;
-	for (size_t i = 0; i < func->inst_count && reads <= most; i++) {
-		reads += ptx_reads_memory(&func->insts[i]);
-	}
-	return reads <= most;
+	return ptx_has_few(func, ptx_reads_memory, most);
+}
+
+bool ptx_writes_few(const struct ptx_func *func, unsigned most)
+{
+	return ptx_has_few(func, ptx_stores, most);
 }
 
 const struct ptx_section *ptx_section_find(const struct ptx_module *module, const char *name)

@@ -655,6 +655,8 @@ const struct ptx_section *ptx_section_find(const struct ptx_module *module, cons
  * many. */
 bool ptx_reads_memory(const struct ptx_inst *inst);
 bool ptx_reads_few(const struct ptx_func *func, unsigned most);
+/* Whether there are at most so many stores, to any memory. */
+bool ptx_writes_few(const struct ptx_func *func, unsigned most);
 
 /* How tex, tld4, suld, sust and sured give a place, in the order of enum geometry in
  * texture_fetch.h. */

@@ -8,8 +8,8 @@
  * loads: all lanes of a row may read one element, as in the textbook's product of matrices, and the
  * lanes of a warp may be equally far apart, as when each thread has a pixel of three bytes; those
  * follow each other where there is no gather.  Otherwise there is a gather or a scatter, or each
- * lane has an access of its own, in a C function if it is a load or the kernel is large.  The warps
- * of a team share one test, so that they have long blocks without branches.
+ * lane has an access of its own, in a loop if it is a load or the kernel is large.  The warps of a
+ * team share one test, so that they have long blocks without branches.
  *
  * For the message of a fault an access notes the lane, or where the element of lane 0 is and how
  * far apart the elements are.  A team notes where each row begins, as one vector, which a pass can
@@ -30,6 +30,8 @@
 enum { SHORTEST_ROW = 8 };
 /* Loads of a kernel that is small enough for ways that take long to compile. */
 enum { MOST_READS = 16 };
+/* Stores of one that each lane may have by itself, one after the other. */
+enum { MOST_WRITES = 8 };
 
 /* The memory that is read or written: in each lane `count` adjacent elements. */
 struct vector_access {
@@ -298,7 +300,7 @@ static void vector_load_each(struct vector_access *w)
 		return;
 	}
 	emit_put_lanes(e, w->at, NULL, 0);
-	emit_call_lanes(e, offsetof(struct rt_calls, move_lanes), w->size, w->count, false);
+	emit_move_lanes(e, w->one, w->size, w->count, false);
 	LLVMTypeRef type = LLVMVectorType(w->one, e->width);
 	for (unsigned i = 0; i < w->count; i++) {
 		w->values[i] = emit_take_lanes(e, type, i);
@@ -340,12 +342,13 @@ static void vector_store_each(struct vector_access *w)
 		vector_scatter(w);
 		return;
 	}
-	if (vector_step_of(w) <= MOST_PER_LANE && emit_is_small(w->e)) {
+	if (vector_step_of(w) <= MOST_PER_LANE && emit_is_small(w->e)
+	    && ptx_writes_few(w->e->func, MOST_WRITES)) {
 		vector_store_lanes(w);
 		return;
 	}
 	emit_put_lanes(w->e, w->at, w->values, w->count);
-	emit_call_lanes(w->e, offsetof(struct rt_calls, move_lanes), w->size, w->count, true);
+	emit_move_lanes(w->e, w->one, w->size, w->count, true);
 }
 
 /* --- Either --- */

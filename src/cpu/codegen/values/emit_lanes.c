@@ -269,6 +269,30 @@ void emit_call_lanes(struct emit *e, size_t slot, unsigned size, unsigned count,
 	emit_rt_call(e, slot, LLVMVoidTypeInContext(e->context), args, countof(args));
 }
 
+static LLVMValueRef lanes_element(struct emit *e, size_t offset, LLVMTypeRef type)
+{
+	LLVMValueRef array = lanes_array(e, offset, type);
+	LLVMValueRef lane = LLVMBuildZExt(e->builder, e->lane, e->s.i64, "");
+	return LLVMBuildGEP2(e->builder, type, array, &lane, 1, "");
+}
+
+void emit_move_lanes(struct emit *e, LLVMTypeRef type, unsigned size, unsigned count, bool store)
+{
+	struct emit_lanes loop;
+	emit_lanes_begin(e, &loop);
+	LLVMValueRef at = LLVMBuildLoad2(e->builder, e->s.i64,
+		lanes_element(e, offsetof(struct rt_lanes, at), e->s.i64), "");
+	LLVMValueRef memory = LLVMBuildIntToPtr(e->builder, at, e->ptr, "");
+	for (unsigned i = 0; i < count; i++) {
+		LLVMValueRef outside = lanes_part_place(e, memory, i * size, type);
+		LLVMValueRef inside = lanes_element(e, lanes_values_of(i), type);
+		LLVMValueRef one = LLVMBuildLoad2(e->builder, type, store ? inside : outside, "");
+		LLVMSetAlignment(one, 1);
+		LLVMSetAlignment(LLVMBuildStore(e->builder, one, store ? outside : inside), 1);
+	}
+	emit_lanes_end(e, &loop);
+}
+
 LLVMValueRef emit_take_lanes(struct emit *e, LLVMTypeRef type, unsigned part)
 {
 	LLVMValueRef value = LLVMBuildLoad2(e->builder, type,

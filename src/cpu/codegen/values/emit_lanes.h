@@ -52,6 +52,9 @@ void emit_store_lanes(struct emit *e, const LLVMValueRef *values, const LLVMValu
 void emit_put_lanes(struct emit *e, LLVMValueRef at, const LLVMValueRef *values, unsigned count);
 void emit_call_lanes(struct emit *e, size_t slot, unsigned size, unsigned count, bool store);
 LLVMValueRef emit_take_lanes(struct emit *e, LLVMTypeRef type, unsigned part);
+/* Instead of a call, a loop over the lanes that run: each moves `count` elements of `type` from
+ * what was put down to its place, or back if it loads. */
+void emit_move_lanes(struct emit *e, LLVMTypeRef type, unsigned size, unsigned count, bool store);
 
 
 #endif
