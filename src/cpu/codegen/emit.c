@@ -13,6 +13,8 @@
 #include "base/alloc.h"
 #include "cpu/codegen/control/emit_flow.h"
 #include "cpu/codegen/emit_blocks.h"
+#include "cpu/codegen/values/emit_count.h"
+#include "cpu/codegen/emit_lines.h"
 #include "cpu/codegen/memory/emit_memory.h"
 #include "cpu/codegen/values/emit_access.h"
 #include "cpu/codegen/values/emit_debug.h"
@@ -45,11 +47,12 @@ static LLVMBasicBlockRef *emit_make_blocks(struct emit *e, LLVMBasicBlockRef *bl
 	return blocks;
 }
 
-static void emit_make_function(struct emit *e, const char *symbol)
+static void emit_make_function(struct emit *e, const char *symbol, bool has_lines)
 {
 	LLVMTypeRef params[] = {e->ptr, e->ptr, e->s.i32};
 	LLVMTypeRef type = LLVMFunctionType(e->s.i32, params, countof(params), false);
 	e->fn = LLVMAddFunction(e->ir, symbol, type);
+	emit_lines_begin(e, has_lines);
 	e->warp = LLVMGetParam(e->fn, 0);
 	e->frame = LLVMGetParam(e->fn, 1);
 
@@ -87,7 +90,10 @@ static void emit_make_function(struct emit *e, const char *symbol)
 	emit_enter(e, warp);
 	e->entry_end = LLVMBuildSwitch(e->builder, LLVMGetParam(e->fn, 2),
 		emit_block(e, "start"), 4);
+	emit_count_begin(e);
 	emit_blocks(e);
+	emit_count_end(e);
+	emit_lines_end(e);
 	emit_debug_end(e);
 }
 
@@ -170,9 +176,10 @@ bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const struct jit_order *o
 		.has_avx512 = strstr(features, "+avx512f"), .has_avx2 = strstr(features, "+avx2"),
 		.has_f16c = strstr(features, "+f16c"),
 		.left_out = order->left_out};
-	bool ok = emit_init(&e, order->class);
+	bool ok = (emit_count_init(&e, order->counts) || ptx_no_memory(diag))
+		&& emit_init(&e, order->class);
 	if (ok) {
-		emit_make_function(&e, order->symbol);
+		emit_make_function(&e, order->symbol, order->has_lines);
 		ok = !e.failed && (width == 1 || uniformity_pool_had_memory(e.uniformity.pool)
 			|| ptx_no_memory(diag));
 	}
@@ -192,6 +199,7 @@ bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const struct jit_order *o
 	mem_free(e.origins);
 	mem_free(e.written);
 	emit_debug_finish(&e);
+	emit_count_free(&e);
 	emit_serial_finish(&e);
 	emit_interleave_finish(&e);
 	emit_nontemporal_finish(&e);

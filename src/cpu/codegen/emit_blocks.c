@@ -12,6 +12,8 @@
 #include "cpu/codegen/control/emit_collect.h"
 #include "cpu/codegen/control/emit_flow.h"
 #include "cpu/codegen/emit_blocks.h"
+#include "cpu/codegen/values/emit_count.h"
+#include "cpu/codegen/emit_lines.h"
 #include "cpu/codegen/values/emit_access.h"
 #include "cpu/codegen/values/emit_debug.h"
 #include "cpu/codegen/values/emit_lanes.h"
@@ -51,6 +53,7 @@ static void blocks_make_body(struct emit *e, size_t index)
 		e->lane_accesses = 0;
 		e->inst_count = 0;
 	}
+	emit_count_block(e, index, e->strategy == &emit_interleaved ? e->team->count : 1);
 	size_t made = 1;
 	for (size_t i = block->first; i < block->end && !e->failed && emit_is_open(e); i += made) {
 		const struct ptx_inst *inst = &e->func->insts[i];
@@ -59,6 +62,7 @@ static void blocks_make_body(struct emit *e, size_t index)
 			blocks_begin_anew(e);
 		}
 		e->inst_count++;
+		emit_lines_set(e, inst);
 		if (e->strategy->inst) {
 			made = e->strategy->inst(e, inst);
 		} else if (!emit_if(e, inst)) {
@@ -68,6 +72,7 @@ static void blocks_make_body(struct emit *e, size_t index)
 	if (emit_is_open(e)) {
 		emit_goto(e, block->succ[0]);
 	}
+	emit_lines_set(e, NULL);
 }
 
 static void blocks_make_version(struct emit *e, const LLVMBasicBlockRef *blocks)

@@ -7,6 +7,8 @@
 
 #include "cpu/codegen/control/emit_flow.h"
 #include "cpu/codegen/emit_blocks.h"
+#include "cpu/codegen/values/emit_count.h"
+#include "cpu/codegen/emit_lines.h"
 #include "cpu/codegen/values/emit_slots.h"
 #include "cpu/codegen/values/emit_value.h"
 
@@ -17,9 +19,11 @@ static void if_make_side(struct emit *e, size_t side, LLVMValueRef lanes)
 	e->body++;
 	e->mask_lanes = lanes;
 	e->mask = emit_lane_bits(e, lanes);
+	emit_count_block(e, side, 1);
 	for (size_t i = block->first; i < block->end && !e->failed; i++) {
 		const struct ptx_inst *inst = &e->func->insts[i];
 		if (inst->op != PTX_OP_BRA) {
+			emit_lines_set(e, inst);
 			emit_inst(e, inst);
 		}
 	}

@@ -9,6 +9,7 @@
 #include "base/common.h"
 
 #include "cpu/codegen/emit_blocks.h"
+#include "cpu/codegen/values/emit_count.h"
 #include "cpu/codegen/memory/emit_memory.h"
 #include "cpu/codegen/values/emit_debug.h"
 #include "cpu/codegen/values/emit_inst.h"
@@ -36,11 +37,13 @@ static void inst_call_emitter(struct emit *e, const struct ptx_inst *inst)
 	if (e->asks) {
 		emit_check(e, inst);
 	}
+	emit_count_access(e, inst);
 	if (!e->strategy->is_scalar) {
 		made = uniformity_of_result(&e->uniformity, inst);
 	}
 	if (made.is_vector) {
 		inst_call_plain(e, inst);
+		emit_count_rest(e);
 		return;
 	}
 	e->offsets = made.offsets;
@@ -48,6 +51,7 @@ static void inst_call_emitter(struct emit *e, const struct ptx_inst *inst)
 	inst_call_plain(e, inst);
 	emit_set_mode(e, vectors);
 	e->offsets = NULL;
+	emit_count_rest(e);
 }
 
 /* Around the instruction: all lanes do it, or none. */

@@ -23,6 +23,7 @@
 #include "cpu/codegen/emit_blocks.h"
 #include "cpu/codegen/memory/emit_memory.h"
 #include "cpu/codegen/values/emit_access.h"
+#include "cpu/codegen/values/emit_count.h"
 #include "cpu/codegen/values/emit_slots.h"
 #include "cpu/codegen/values/emit_value.h"
 #include "cpu/ir/team.h"
@@ -309,6 +310,7 @@ static void interleave_make_wide(struct emit *e, const struct ptx_inst *inst)
 	for (unsigned i = 0; i < count; i++) {
 		all[i] = (struct emit_vector){.member = &t->members[t->first + i]};
 		emit_use_member(e, all[i].member);
+		emit_count_access(e, inst);
 		emit_begin_vector(e, inst, &all[i]);
 	}
 	if (inst->op == PTX_OP_ST) {
@@ -321,6 +323,7 @@ static void interleave_make_wide(struct emit *e, const struct ptx_inst *inst)
 		emit_end_vector(e, inst, &all[i]);
 	}
 	emit_use_member(e, NULL);
+	emit_count_rest(e);
 }
 
 /* Of the warps that take their turn. */
@@ -333,11 +336,13 @@ static void interleave_make_inst(struct emit *e, const struct ptx_inst *inst)
 		interleave_make_wide(e, inst);
 		return;
 	}
+	emit_count_for(e, once ? t->end - t->first : 1);
 	for (unsigned i = once ? 0 : t->first; i < (once ? 1 : t->end); i++) {
 		emit_use_member(e, &t->members[i]);
 		emit_inst(e, inst);
 	}
 	emit_use_member(e, NULL);
+	emit_count_for(e, 1);
 }
 
 /* --- Sums that registers do not hold --- */

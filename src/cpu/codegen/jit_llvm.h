@@ -34,6 +34,8 @@ struct jit_order {
 	unsigned checks;       /* that it makes, a set */
 	bool asks;             /* it asks before its accesses: see emit_check.c */
 	bool is_debugged;      /* a debugger shall see its lines and variables: see emit_debug.c */
+	bool counts;           /* for a profile: see ir/counters.h */
+	bool has_lines;        /* which line of PTX made which code, for a profile */
 	uint64_t left_out;     /* passes: see config/passes.h */
 };
 

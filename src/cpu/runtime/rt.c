@@ -164,4 +164,5 @@ const struct rt_calls rt_calls = {
 	.atom_lanes = atom_lanes,
 	.set_condition = rt_set_condition,
 	.check = rt_check,
+	.count_lines = rt_count_lines,
 };

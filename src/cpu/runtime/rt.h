@@ -46,6 +46,8 @@
 /* Generic addresses of .shared memory lie in [warp->shared, warp->shared + RT_SHARED_WINDOW);
  * nothing else that a kernel can address may lie there. */
 #define RT_SHARED_WINDOW 0x1000000u
+/* Of the cache lines that a profile counts: 128 bytes, as on a GPU. */
+#define RT_LINE_SHIFT 7
 /* After its own shared memory each block has so many bytes that are reserved, of which the tiles
  * of more than 32 threads of cooperative groups use the first RT_RESERVED_USED. */
 #define RT_RESERVED_SHARED 1024u
@@ -208,6 +210,8 @@ struct rt_warp {
 					* at `at`; 0: nobody knows */
 	uint32_t team;                 /* out: so many warps run in this call, in step; 0: one */
 	struct rt_range *ranges;       /* of the worker, see emit_check.c */
+	uint64_t *counters;            /* in: the worker's, for a kernel that counts
+					* (ir/counters.h) */
 };
 
 /* The slot of a warp.  The slots of a block are an array.  The caller of block.c sets up `frame`,
@@ -294,6 +298,10 @@ struct rt_calls {
 	/* The first lane in warp->gathers, as a bit, that must not access what it has told of; 0:
 	 * all may.  See emit_check.c and rt_pack_access. */
 	uint32_t (*check)(struct rt_warp *warp, uint32_t access, uint32_t var);
+	/* Add the cache lines that `lanes` touch to a counter of the warp, and the lanes that share
+	 * an address to the next one; of an access that has lines, and that is atomic. */
+	void (*count_lines)(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
+		uint32_t counter, uint32_t has_lines, uint32_t is_atomic);
 };
 
 /* The table that every launch points to. */
@@ -316,6 +324,9 @@ uint64_t rt_malloc(struct rt_warp *warp, uint64_t size);
 uint32_t rt_set_condition(struct rt_warp *warp, uint64_t handle, uint32_t value);
 uint32_t rt_free(struct rt_warp *warp, uint64_t address);
 uint32_t rt_check(struct rt_warp *warp, uint32_t access, uint32_t var);
+/* rt_count.c */
+void rt_count_lines(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
+	uint32_t counter, uint32_t has_lines, uint32_t is_atomic);
 /* Report a failure from a function of the table.  The compiled code must then trap. */
 void rt_fail(struct rt_warp *warp, uint32_t code, const char *format, ...) printf_like(3, 4);
 /* The same of the access of a lane.  Address 0: the text says where it is. */

@@ -73,7 +73,7 @@ static bool serial_is_ragged(const struct emit *e, size_t first, size_t last)
 static bool is_serial_kernel(const struct emit *e)
 {
 	const struct ptx_func *func = e->func;
-	bool simple = e->width > 1 && !e->in_frame;
+	bool simple = e->width > 1 && !e->in_frame && !e->counts;
 	for (size_t i = 0; i < func->inst_count && simple; i++) {
 		simple = serial_is_simple(&func->insts[i]);
 	}

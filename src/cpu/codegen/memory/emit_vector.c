@@ -21,6 +21,7 @@
 #include "cpu/codegen/memory/emit_memory.h"
 #include "cpu/codegen/passes/ir_passes.h"
 #include "cpu/codegen/values/emit_access.h"
+#include "cpu/codegen/values/emit_count.h"
 #include "cpu/codegen/values/emit_lanes.h"
 #include "cpu/codegen/values/emit_value.h"
 #include "cpu/ir/team.h"
@@ -427,11 +428,23 @@ static void vector_note_rows(struct vector_access *all, unsigned warps)
 	vector_note_places(e, at);
 }
 
+static void vector_count_lines(const struct vector_access *w, const struct way *way)
+{
+	const bool is_alike = way->test == vector_are_alike;
+	const bool is_row = is_alike || way->test == vector_are_neighbours;
+	emit_count_lanes(w->e, w->at, is_row ? COUNT_AT_STEPS
+		: way->test == vector_are_strided ? COUNT_STRIDED : COUNT_ANYWHERE, w->row,
+		is_alike ? 0 : vector_step_of(w));
+}
+
 static void vector_go_way(struct done *done, struct vector_access *all, unsigned warps,
 	const struct way *way)
 {
 	if (all->is_noted && way->test == vector_are_neighbours) {
 		vector_note_rows(all, warps);
+	}
+	for (unsigned i = 0; i < warps; i++) {
+		vector_count_lines(&all[i], way);
 	}
 	vector_access_each(all, warps, way->access);
 	for (unsigned i = 0; i < warps; i++) {

@@ -12,6 +12,7 @@
  *	           if interleave                     a small branch with its sides; a team of warps
  *	           inst                              an instruction, by the function that ptx.def
  *	                                             names
+ *	           lines                             line numbers
  *	memory     mem atom async tex check          loads, stores, atomics, copies, textures
  *	           strided ordered vector            a load or store of a warp, each in its own way
  *	           nontemporal prefetch              rows of it
@@ -22,6 +23,7 @@
  *	           warps serial flow                 branches, yields, exits
  *	values     operand sreg slots                what an instruction reads and writes
  *	           lanes access                      lane after lane; fields and places
+ *	           count                             the counters of a profile
  *	           value                             types, constants, blocks
  *
  * Each value that a PTX register has in SSA form is one of LLVM.  A register that is live where
@@ -187,6 +189,9 @@ struct emit {
 	LLVMValueRef arrays;            /* see emit_lanes.c; NULL until there are some */
 	struct emit_team *team;         /* W = 32; NULL: there is none */
 	struct emit_member *member;     /* of it, whose code is being made, else NULL */
+	LLVMDIBuilderRef lines;         /* see emit_lines.c; NULL: the object has none */
+	LLVMMetadataRef lines_scope;
+	struct emit_counts *counts;     /* see emit_count.c; NULL: the kernel is not counted */
 	struct emit_nontemporal *nontemporal; /* W = 32: see emit_nontemporal.c; NULL: no store is
 	                                         such */
 	struct emit_serial *serial;     /* W = 32: instead of diverged versions, see
