@@ -14,6 +14,7 @@
  *	kudzu-avx2, gcc-avx2           both with AVX2 and FMA at most
  *	kudzu-2, gcc-2, pocl-2         with two threads, the others have one
  *	without, without-avx2   with -x: kudzu and kudzu-avx2 with KUDZU_CPU_PASSES=PASSES
+ *	counted, sampled   only if they are named: kudzu with a profile, of counters or of samples
  *	gcc-twin       a second process that does what gcc does, at the same time: what two cores
  *	               are worth if nothing is shared
  *
@@ -36,7 +37,7 @@ enum { MIN_ROUNDS = 7, MAX_ROUNDS = 41, DEFAULT_ROUNDS = 15 };
 
 enum which {
 	KUDZU, GCC, W1, POCL, TRIAD, VECTOR, KUDZU_AVX2, GCC_AVX2, KUDZU_2, GCC_2, POCL_2, GCC_TWIN,
-	WITHOUT, WITHOUT_AVX2,
+	WITHOUT, WITHOUT_AVX2, COUNTED, SAMPLED,
 	SIDE_COUNT
 };
 
@@ -64,6 +65,10 @@ static const struct side {
 	[WITHOUT] = {"without", "kudzu", 1, false, {"KUDZU_CPU_THREADS=1", left_out}},
 	[WITHOUT_AVX2] = {"without-avx2", "kudzu", 1, false,
 		{"KUDZU_CPU_THREADS=1", "KUDZU_CPU_FEATURES=avx2", left_out}},
+	[COUNTED] = {"counted", "kudzu", 1, false, {"KUDZU_CPU_THREADS=1",
+		"KUDZU_PROFILE=/dev/null", "KUDZU_PROFILE_ONLY=counts"}},
+	[SAMPLED] = {"sampled", "kudzu", 1, false, {"KUDZU_CPU_THREADS=1",
+		"KUDZU_PROFILE=/dev/null", "KUDZU_PROFILE_ONLY=time"}},
 };
 
 static const struct {
@@ -79,6 +84,8 @@ static const struct {
 	{"kudzu-2/pocl-2", KUDZU_2, POCL_2},
 	{"without/kudzu", WITHOUT, KUDZU},
 	{"without-avx2/kudzu-avx2", WITHOUT_AVX2, KUDZU_AVX2},
+	{"counted/kudzu", COUNTED, KUDZU},
+	{"sampled/kudzu", SAMPLED, KUDZU},
 };
 
 struct bench {
@@ -267,7 +274,8 @@ static void start_sides(struct bench *bench, const char *wanted)
 	const bool leaves_out = strchr(left_out, '-');
 	for (int i = 0; i < SIDE_COUNT; i++) {
 		bool is_without = i == WITHOUT || i == WITHOUT_AVX2;
-		bool fits = is_without ? leaves_out : two
+		bool is_profiled = i == COUNTED || i == SAMPLED;
+		bool fits = is_without ? leaves_out : is_profiled ? wanted != NULL : two
 			|| (sides[i].threads == 1 && i != GCC_TWIN);
 		if (is_wanted(wanted, sides[i].name) && fits) {
 			bench->has[i] = cpu_worker_start(&bench->workers[i], sides[i].engine,

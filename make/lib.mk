@@ -39,6 +39,7 @@ LAYERS := \
 	cpu/codegen/ops:llvm \
 	cpu/codegen/memory:llvm \
 	cpu/codegen:llvm \
+	cpu/profile:cpu \
 	cpu/jit:cpu \
 	cpu/exec:cpu \
 	cpu/object:cpu \

@@ -20,9 +20,11 @@
 #include "cpu/check/check_kernel.h"
 #include "cpu/exec/worker_pool.h"
 #include "cpu/mem/fault.h"
+#include "cpu/profile/profile.h"
 #include "cpu/stream/condition.h"
 #include "cpu/stream/launch_slot.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* The primary context of a device. */
@@ -200,6 +202,9 @@ static void context_destroy(struct context *context)
 	pthread_mutex_lock(&state.lock);
 	context_close_device(device);
 	pthread_mutex_unlock(&state.lock);
+	if (!profile_write()) {
+		api_log("KUDZU_PROFILE: cannot write the profile: %s", strerror(errno));
+	}
 }
 
 CUresult context_check_flags(const char *call, unsigned flags)

@@ -142,6 +142,12 @@ static bool settings_parse_checks(const char *text, uint64_t *out)
 	}
 }
 
+static bool settings_parse_profile(const char *text, uint64_t *out)
+{
+	*out = strcmp(text, "counts") == 0 ? PROFILE_COUNTS : PROFILE_TIME;
+	return *out == PROFILE_COUNTS || strcmp(text, "time") == 0;
+}
+
 static bool settings_parse_limits(const char *text, uint64_t *out)
 {
 	*out = strcmp(text, "off") == 0 ? LIMITS_OFF : LIMITS_ON;
@@ -180,6 +186,7 @@ static const struct {
 	[SETTING_SCHEDULE] = {"KUDZU_CPU_SCHEDULE", settings_parse_seed,
 		"a seed from 1 to 999999999"},
 	[SETTING_DEBUG] = {"KUDZU_DEBUG", settings_parse_debug, "0 or 1"},
+	[SETTING_PROFILE_ONLY] = {"KUDZU_PROFILE_ONLY", settings_parse_profile, "counts or time"},
 };
 
 static atomic_uint_least64_t settings_given[SETTING_COUNT]; /* by settings_put */
@@ -229,6 +236,18 @@ const char *settings_dump_folder(void)
 {
 	const char *value = env_get("KUDZU_CPU_DUMP");
 	return value && *value ? value : NULL;
+}
+
+const char *settings_profile_file(void)
+{
+	const char *value = env_get("KUDZU_PROFILE");
+	return value && *value ? value : NULL;
+}
+
+unsigned settings_profile(void)
+{
+	return settings_profile_file() ? (unsigned)settings_get(SETTING_PROFILE_ONLY,
+		PROFILE_COUNTS | PROFILE_TIME) : 0;
 }
 
 bool settings_check(char *why, size_t size)

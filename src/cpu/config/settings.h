@@ -22,6 +22,7 @@ enum setting {
 	SETTING_DEVICES,
 	SETTING_SCHEDULE, /* a seed; 0: none */
 	SETTING_DEBUG,   /* enum settings_debug */
+	SETTING_PROFILE_ONLY, /* one of enum settings_profile */
 	SETTING_COUNT
 };
 
@@ -36,6 +37,9 @@ enum settings_limits { LIMITS_OFF = 1, LIMITS_ON };
 
 /* Whether a debugger shall see kernels. */
 enum settings_debug { DEBUG_OFF = 1, DEBUG_ON };
+
+/* What a profile has: what kernels count, and where they spend their time. */
+enum settings_profile { PROFILE_COUNTS = 1, PROFILE_TIME = 2 };
 
 /* What the variable says now; `otherwise` if it is not set, or empty, or makes no sense. */
 uint64_t settings_get(enum setting which, uint64_t otherwise);
@@ -62,6 +66,11 @@ bool settings_asks(void);
 /* KUDZU_CPU_DUMP, the folder for the IR and the assembly of kernels; NULL if it is not set.  If
  * it is, kernels may not come from the cache, whose entries have no IR. */
 const char *settings_dump_folder(void);
+
+/* KUDZU_PROFILE, the file of the profile; NULL if it is not set. */
+const char *settings_profile_file(void);
+/* A set of enum settings_profile; 0: there is no profile. */
+unsigned settings_profile(void);
 
 /* Whether all settings make sense; if not, the reason as one line.  cuInit calls it. */
 bool settings_check(char *why, size_t size);

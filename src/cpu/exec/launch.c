@@ -19,6 +19,7 @@
 #include "cpu/exec/launch.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "cpu/config/settings.h"
 #include "cpu/exec/launch_float.h"
 #include "cpu/exec/launch_job.h"
@@ -69,6 +70,7 @@ void launcher_release(struct launcher *launcher)
 	for (unsigned i = 0; i < launcher->worker_count; i++) {
 		block_frame_free(&launcher->workers[i].own);
 		mem_free(launcher->workers[i].signal_stack);
+		mem_free(launcher->workers[i].counters);
 	}
 	resident_free(&launcher->resident);
 	mem_free(launcher->workers);
@@ -175,14 +177,17 @@ static bool launch_plan_layout(struct block_frame_layout *out, const struct laun
 			local_size);
 }
 
-static bool launch_set_up_frame(struct launch_job *job, struct block_frame *frame,
-	const struct block_frame_layout *layout, const struct jit_kernel *kernel, uint32_t sm)
+/* The worker's own frame. */
+static bool launch_set_up_frame(struct launch_job *job, struct worker *w,
+	const struct block_frame_layout *layout, const struct jit_kernel *kernel)
 {
-	if (!block_frame_set_up(frame, layout, job->shared_size, &job->launch, sm)) {
+	const uint32_t sm = (uint32_t)(w - job->launcher->workers);
+	if (!block_frame_set_up(&w->own, layout, job->shared_size, &job->launch, sm)) {
 		return false;
 	}
-	frame->block.run = kernel->run;
-	frame->block.stop = &job->failure;
+	w->own.block.run = kernel->run;
+	w->own.block.stop = &job->failure;
+	launch_profile_bind(job, w, &w->own.block);
 	return true;
 }
 
@@ -191,14 +196,15 @@ static void launch_switch_code(struct launch_job *job, struct worker *w,
 	const struct jit_kernel *kernel)
 {
 	struct block_frame_layout layout = {.width = 0};
-	const uint32_t sm = (uint32_t)(w - job->launcher->workers);
 	w->kernel = kernel;
 	fault_hold();
 	if (!launch_plan_layout(&layout, job, kernel)
-	    || !launch_set_up_frame(job, &w->own, &layout, kernel, sm)) {
-		bool ok = launch_set_up_frame(job, &w->own, &job->layout, job->kernel, sm);
+	    || !launch_set_up_frame(job, w, &layout, kernel)) {
+		bool ok = launch_set_up_frame(job, w, &job->layout, job->kernel);
 		assert(ok); // frames only grow
 		(void)ok;
+	} else {
+		profile_run(kernel->profile, w->stack);
 	}
 	fault_release();
 }
@@ -230,6 +236,7 @@ static void launch_step_place(struct launch_job *job, struct worker *w,
 	struct resident_place *place)
 {
 	w->frame = &place->frame;
+	launch_profile_bind(job, w, &place->frame.block);
 	enum block_end end = block_step(&w->frame->block);
 	if (end == BLOCK_DONE) {
 		atomic_store_explicit(&w->ended_in, job->launch.grid_id, memory_order_relaxed);
@@ -428,6 +435,7 @@ static struct resident_place *launch_choose_block(struct launch_job *job)
 	uint32_t ctaid[3];
 	launch_locate(job, seeded_take_block(schedule), ctaid);
 	block_start_threads(&place->frame.block, ctaid);
+	launch_profile_bind(job, job->launcher->workers, &place->frame.block);
 	atomic_store(&place->state, PLACE_FREE);
 	return place;
 }
@@ -504,6 +512,12 @@ static void launch_work_on(void *arg, unsigned index)
 	sigset_t mask;
 	const bool was_blocked = index == 0 && fault_unblock(&mask);
 	launch_use_signal_stack(w, index);
+	const bool is_profiled = job->kernel->profile;
+	const uint64_t start_ns = is_profiled ? clock_now_ns() : 0;
+	if (is_profiled) {
+		w->stack = &mask;
+		profile_run(w->kernel->profile, w->stack);
+	}
 	if (sigsetjmp(w->fault.env, 0) == 0) {
 		fault_arm(&w->fault);
 		if (job->is_scheduled) {
@@ -518,6 +532,10 @@ static void launch_work_on(void *arg, unsigned index)
 		launch_fail_fault(job, w);
 	}
 	fault_disarm(&w->fault);
+	if (is_profiled) {
+		profile_run(NULL, NULL);
+		w->busy_ns += clock_now_ns() - start_ns;
+	}
 	if (job->launch.cached_bytes < NONTEMPORAL_NEVER) {
 		nontemporal_drain();
 	}
@@ -612,8 +630,8 @@ static bool launch_set_up_worker(struct launch_job *job, unsigned index)
 	if (!w->signal_stack && !(w->signal_stack = mem_alloc(SIGNAL_STACK))) {
 		return false;
 	}
-	return job->request->cooperative
-		|| launch_set_up_frame(job, &w->own, &job->layout, job->kernel, index);
+	return launch_profile_set_up(job, w) && (job->request->cooperative
+		|| launch_set_up_frame(job, w, &job->layout, job->kernel));
 }
 
 /* If there is not memory or not addresses enough for all workers, fewer do the job. */
@@ -689,6 +707,7 @@ CUresult launch_run(struct launcher *launcher, const struct launch_request *requ
 	struct launch_job *job = &launcher->job;
 	launch_init_job(job, launcher, request, out);
 	launch_fill_tid(launcher, request->block);
+	launch_profile_begin(job);
 	if (!launch_plan_layout(&job->layout, job, job->kernel)) {
 		return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
 	}
@@ -725,6 +744,7 @@ CUresult launch_go_on(struct launcher *launcher)
 	if (job->has_helpers) {
 		pool_close(launcher->pool);
 	}
+	launch_profile_end(job);
 	atomic_store_explicit(&launcher->is_running, false, memory_order_release);
 	if (launcher->resident.count > (size_t)launcher->worker_count * LAUNCH_SM_BLOCKS) {
 		resident_free(&launcher->resident);

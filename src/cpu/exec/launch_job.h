@@ -28,6 +28,10 @@ struct worker {
 	unsigned waits;           /* steps in a row of that block that did not end it */
 	atomic_ullong ended_in;   /* the last grid of which it has come to the end of a block */
 	uint8_t *signal_stack;
+	uint64_t *counters;       /* of a kernel that counts, */
+	size_t counter_cap;       /* and the room for them */
+	uint64_t busy_ns;         /* of a kernel that is profiled; */
+	const void *stack;        /* and where the stack of kernels ends */
 	uint8_t last[CACHE_LINE];
 };
 
@@ -55,6 +59,8 @@ struct launch_job {
 	atomic_size_t places_in_use; /* of the first so many */
 	size_t most_places;
 	unsigned want;            /* workers that have something to do */
+	size_t counter_count;     /* that each worker has; 0: the kernel does not count */
+	uint64_t start_ns;        /* of a kernel that is profiled */
 };
 
 /* Whether blocks can be put in places. */
@@ -80,5 +86,13 @@ struct launcher {
  * launch_failure says which block and thread it was, unless it has failed already. */
 void launch_fail_fault(struct launch_job *job, const struct worker *w);
 void launch_fail_block(struct launch_job *job, const struct block *block, enum block_end end);
+
+/* launch_profile.c: a launch begins; a worker of it is set up, false if there is no memory; a block
+ * that the worker is to step counts in its table; the launch has ended. */
+void launch_profile_begin(struct launch_job *job);
+bool launch_profile_set_up(const struct launch_job *job, struct worker *w);
+void launch_profile_bind(const struct launch_job *job, const struct worker *w,
+	struct block *block);
+void launch_profile_end(struct launch_job *job);
 
 #endif

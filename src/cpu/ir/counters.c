@@ -14,16 +14,6 @@
 
 #include <string.h>
 
-static uint32_t counters_bytes(const struct ptx_inst *inst)
-{
-	uint32_t size = 0;
-	for (size_t i = 0; i < countof(inst->types) && inst->types[i] != PTX_NONE; i++) {
-		size = ptx_type_size(inst->types[i]);
-	}
-	return size * (ptx_has(&inst->mods, PTX_MOD_V8) ? 8 : ptx_has(&inst->mods, PTX_MOD_V4) ? 4
-		: ptx_has(&inst->mods, PTX_MOD_V2) ? 2 : 1);
-}
-
 static bool counters_is_atomic(enum ptx_op op)
 {
 	const char *spelling = ptx_rows[op].spelling;
@@ -48,7 +38,7 @@ bool counters_find_access(struct counters_access *out, const struct ptx_inst *in
 		return false;
 	}
 	out->space = is_copy ? PTX_GLOBAL : out->place->var ? out->place->var->space : inst->space;
-	out->size = is_copy ? (uint32_t)inst->operands[2].value : counters_bytes(inst);
+	out->size = is_copy ? (uint32_t)inst->operands[2].value : ptx_access_size(inst);
 	return out->size > 0 && out->space != PTX_PARAM;
 }
 

@@ -28,6 +28,7 @@
 #include "cpu/jit/jit.h"
 #include "cpu/jit/jit_open.h"
 #include "cpu/jit/kernel_cache.h"
+#include "cpu/profile/profile.h"
 #include "cpu/ir/cfg.h"
 #include "cpu/ir/lanes.h"
 #include "cpu/ir/ssa.h"
@@ -68,7 +69,8 @@ static_assert(SETTINGS_MAX_WIDTH == RT_MAX_WIDTH, "the widest warp is a whole on
 
 /* The code of one kernel. */
 struct loaded {
-	struct code code;
+	struct code code;           /* with no memory if LLVM's linker holds it */
+	struct profile_code *profile;
 	struct loaded *next;
 };
 
@@ -81,6 +83,7 @@ struct jit {
 	unsigned checks;            /* that kernels make: see emit_check.c */
 	bool asks;                  /* before each access, for these or for other devices */
 	bool is_debugged;           /* a debugger sees kernels */
+	unsigned profile;           /* what a profile has of kernels: a set of settings_profile */
 	bool is_linked;             /* by LLVM's linker, so that LLVM holds code */
 	/* Of the call that is running: */
 	unsigned class;             /* of blocks: see block_class.h */
@@ -189,6 +192,7 @@ bool jit_create(struct jit **out, struct ptx_module *module, struct ptx_diag *di
 		: (uint32_t)settings_get(SETTING_WIDTH, 0);
 	(*out)->checks = settings_checks();
 	(*out)->asks = settings_asks();
+	(*out)->profile = settings_profile();
 	return true;
 }
 
@@ -200,6 +204,7 @@ void jit_release(struct jit *jit)
 
 	while (jit->loaded) {
 		struct loaded *next = jit->loaded->next;
+		profile_code_release(jit->loaded->profile);
 		code_unload(&jit->loaded->code);
 		mem_free(jit->loaded);
 		jit->loaded = next;
@@ -257,6 +262,18 @@ static void jit_write_symbol(char symbol[SYMBOL_SIZE], const struct ptx_func *fu
 	snprintf(symbol, SYMBOL_SIZE, "kudzu_kernel_%zu", func->index);
 }
 
+/* NULL: no memory. */
+static struct profile_code *jit_profile(struct jit *jit, const struct loaded *loaded,
+	const struct jit_kernel *kernel, const struct profile_object *object)
+{
+	struct profile_object code = *object;
+	code.module = jit->module;
+	code.width = kernel->width;
+	code.entry = loaded->code.entry;
+	code.text_size = loaded->code.text_size;
+	return profile_code_create(&code);
+}
+
 static bool jit_load_object(struct jit_kernel *out, struct jit *jit, const void *object,
 	size_t size, const struct ptx_func *func, struct ptx_diag *diag)
 {
@@ -271,15 +288,21 @@ static bool jit_load_object(struct jit_kernel *out, struct jit *jit, const void 
 	if (ok) {
 		address = loaded->code.entry;
 		out->code_size = loaded->code.text_size;
-		loaded->next = jit->loaded;
-		jit->loaded = loaded;
 	} else {
-		mem_free(loaded);
 		ok = jit_start_llvm(jit, diag)
 			&& jit->calls->link(&address, jit->llvm, object, size, symbol, diag);
 		jit->is_linked |= ok;
 	}
+	if (ok && jit->profile) {
+		loaded->profile = jit_profile(jit, loaded, out,
+			&(struct profile_object){.func = func, .object = object,
+				.size = jit->is_debugged ? 0 : size}); // its lines are others
+		ok = loaded->profile || ptx_no_memory(diag);
+	}
+	out->profile = loaded->profile;
 	out->run = ok ? (rt_kernel *)address : NULL;
+	loaded->next = jit->loaded;
+	jit->loaded = loaded;
 	return ok;
 }
 
@@ -327,6 +350,8 @@ static enum jit_outcome jit_compile_plan(struct jit_kernel *out, struct jit *jit
 		.checks = jit->checks,
 		.asks = jit->asks,
 		.is_debugged = jit->is_debugged,
+		.counts = jit->profile & PROFILE_COUNTS,
+		.has_lines = (jit->profile & PROFILE_TIME) && !jit->is_debugged,
 		.left_out = settings_get(SETTING_PASSES, 0)};
 	order.is_vector = order.has_loop && !jit->is_debugged && !cfg_is_huge(func)
 		&& jit_is_for_one_thread(func)
@@ -505,6 +530,9 @@ static void jit_write_key(struct str *out, const struct jit *jit, const struct p
 			jit->module->is_scheduled ? " scheduled" : "",
 			jit->is_debugged ? " debugged" : "",
 			settings_get(SETTING_PASSES, 0));
+		if (jit->profile) {
+			str_addf(&generator, " profile %x", jit->profile);
+		}
 		kernel_cache_key(out, jit->module, func,
 			&(struct kernel_variant){jit->width, jit->class, tier}, &generator);
 	}
@@ -533,7 +561,9 @@ static bool jit_get(struct jit_kernel *out, struct jit *jit, struct ptx_func *fu
 		jit_write_key(&keys[tier], jit, func, tier);
 	}
 	jit->keys = keys;
-	bool ok = jit_find_tiers(out, jit, func, lowest, highest);
+	/* a profile describes the blocks of a kernel, wherever its code comes from */
+	bool ok = (!jit->profile || ssa_prepare(jit->module, func, diag))
+		&& jit_find_tiers(out, jit, func, lowest, highest);
 	if (!ok && compiles) {
 		struct store_lock *lock = kernel_cache_lock(&keys[lowest]);
 		ok = (lock && jit_find_tiers(out, jit, func, lowest, highest))
@@ -555,6 +585,7 @@ enum jit_tier jit_start_tier(bool is_guess)
 {
 	uint64_t chosen = jit_chosen_tier();
 	return chosen == JIT_TIER_FIRST || chosen == JIT_TIER_BEST ? (enum jit_tier)chosen
+		: (settings_profile() & PROFILE_COUNTS) && chosen == 0 ? JIT_TIER_BEST
 		: is_guess && chosen == 0 ? JIT_TIER_FIRST : JIT_TIER_START;
 }
 

@@ -7,6 +7,7 @@
  * when they are first asked for, if the cache on disk does not have them.  The ptx_module must
  * outlive the jit.  Not thread-safe: the caller holds the module's lock.
  */
+#include "cpu/profile/profile.h"
 #include "cpu/ptx/ptx.h"
 #include "cpu/runtime/rt.h"
 #include "cpu/ir/block_class.h"
@@ -37,6 +38,7 @@ struct jit_kernel {
 	bool asks;             /* before each access, see emit_check.c */
 	bool is_scheduled;     /* its threads run in an order of chance */
 	bool is_cached;          /* the cache had it: nothing was compiled */
+	struct profile_code *profile; /* NULL: there is none */
 	size_t code_size;      /* bytes of machine code, 0 if unknown */
 	double emit_ms;        /* time spent: IR and passes, */
 	double compile_ms;     /* code generation, */

@@ -10,6 +10,7 @@
 #include "cpu/object/context.h"
 
 #include "cpu/config/settings.h"
+#include "cpu/profile/profile.h"
 #include "cpu/object/cu_device.h"
 #include "cpu/object/device_list.h"
 #include "cpu/object/handle.h"
@@ -75,7 +76,7 @@ CUresult api_start(const char *call)
 		return context_fail_forked(call);
 	}
 	char why[160];
-	if (!settings_check(why, sizeof(why))) {
+	if (!settings_check(why, sizeof(why)) || !profile_begin(why, sizeof(why))) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %s", call, why);
 	}
 	pthread_once(&once, context_watch_forks);

@@ -529,3 +529,13 @@ const char *ptx_loc_function(const struct ptx_module *module, const struct ptx_l
 	return at < names->size && memchr(names->bytes + at, '\0', names->size - at)
 		? (const char *)names->bytes + at : NULL;
 }
+
+uint32_t ptx_access_size(const struct ptx_inst *inst)
+{
+	uint32_t size = 0;
+	for (size_t i = 0; i < countof(inst->types) && inst->types[i] != PTX_NONE; i++) {
+		size = ptx_type_size(inst->types[i]);
+	}
+	return size * (ptx_has(&inst->mods, PTX_MOD_V8) ? 8 : ptx_has(&inst->mods, PTX_MOD_V4) ? 4
+		: ptx_has(&inst->mods, PTX_MOD_V2) ? 2 : 1);
+}

@@ -641,6 +641,8 @@ static inline bool ptx_no_memory(struct ptx_diag *diag)
  * space; other fields of *out stay.  False, with a reason in diag, if the opcode does not exist. */
 bool ptx_opcode(struct ptx_inst *out, const char *text, struct ptx_diag *diag, int line,
 	int column);
+/* Bytes that a load, a store or an atomic operation accesses in each thread. */
+uint32_t ptx_access_size(const struct ptx_inst *inst);
 /* Whether an opcode as written has this part between dots, modifier or not. */
 bool ptx_names(const struct ptx_inst *inst, const char *part);
 

@@ -19,10 +19,15 @@ static_assert(KZ_CHECK_MEMORY == 1 << CHECK_MEMORY && KZ_CHECK_INIT == 1 << CHEC
 
 static atomic_bool reports_wanted; /* a program has turned a check on */
 
+static bool reports_is_set(const char *name)
+{
+	const char *value = env_get(name);
+	return value && *value;
+}
+
 bool reports_want_lines(void)
 {
-	const char *checks = env_get("KUDZU_CHECK");
-	return (checks && *checks) || atomic_load_explicit(&reports_wanted, memory_order_relaxed);
+	return reports_is_set("KUDZU_CHECK") || reports_is_set("KUDZU_PROFILE") || atomic_load_explicit(&reports_wanted, memory_order_relaxed);
 }
 
 kz_status reports_refuse(const struct kz_device *dev, kz_error *err)
@@ -37,10 +42,25 @@ kz_status reports_refuse(const struct kz_device *dev, kz_error *err)
 	return KZ_UNSUPPORTED;
 }
 
+static kz_status reports_refuse_profile(const struct kz_device *dev, kz_error *err)
+{
+	const bool mine = error_is_clean(err);
+	error_set(err, KZ_UNSUPPORTED, "%s cannot profile kernels: KUDZU_PROFILE is for the CPU "
+		"device", dev->name);
+	if (mine) {
+		error_add_hint(err, "run `ncu --set full --import-source yes PROGRAM` on a GPU: "
+			"Nsight Compute shows each line of the kernels that have `line_info`");
+	}
+	return KZ_UNSUPPORTED;
+}
+
 kz_status reports_check_device(const struct kz_device *dev, kz_error *err)
 {
-	const char *checks = env_get("KUDZU_CHECK");
-	return dev->exports || !checks || !*checks ? KZ_OK : reports_refuse(dev, err);
+	if (dev->exports) {
+		return KZ_OK;
+	}
+	return reports_is_set("KUDZU_CHECK") ? reports_refuse(dev, err)
+		: reports_is_set("KUDZU_PROFILE") ? reports_refuse_profile(dev, err) : KZ_OK;
 }
 
 void reports_note_option(bool is_on)

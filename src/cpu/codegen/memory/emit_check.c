@@ -39,17 +39,6 @@ struct check_range {
 	LLVMValueRef size;      /* a scalar */
 };
 
-/* Bytes for each lane. */
-static uint32_t check_access_size(const struct ptx_inst *inst)
-{
-	uint32_t size = 0;
-	for (size_t i = 0; i < countof(inst->types) && inst->types[i] != PTX_NONE; i++) {
-		size = ptx_type_size(inst->types[i]);
-	}
-	return size * (ptx_has(&inst->mods, PTX_MOD_V8) ? 8 : ptx_has(&inst->mods, PTX_MOD_V4) ? 4
-		: ptx_has(&inst->mods, PTX_MOD_V2) ? 2 : 1);
-}
-
 static bool check_find_kind(const struct ptx_inst *inst, enum rt_access *kind)
 {
 	switch (inst->op) {
@@ -96,7 +85,7 @@ static size_t check_find_sites(const struct emit *e, const struct ptx_inst *inst
 		const bool is_first = inst->operands[0].kind == PTX_ADDRESS
 			&& inst->operands[0].bracketed; // of st and red
 		out[count++] = (struct check_site){&inst->operands[is_first ? 0 : 1], inst->space,
-			check_access_size(inst), kind};
+			ptx_access_size(inst), kind};
 	} else if (strchr(ptx_rows[inst->op].operands, 'm')) {
 		for (size_t i = 0; i < inst->operand_count && count == 0; i++) {
 			if (inst->operands[i].kind == PTX_ADDRESS && inst->operands[i].bracketed) {
