@@ -227,7 +227,7 @@ static void strided_gather(const struct strided_access *s, LLVMValueRef *values)
 
 static void strided_load_lanes(const struct strided_access *s, LLVMValueRef *values)
 {
-	LLVMValueRef places[RT_MAX_WIDTH];
+	LLVMValueRef places[RT_MAX_WIDTH] = {NULL};
 	strided_begin_lanes(s, places);
 	if (strided_is_gathered(s)) {
 		strided_gather(s, values);
@@ -278,7 +278,7 @@ static void strided_store_runs(const struct strided_access *s, LLVMValueRef valu
 
 static void strided_store_lanes(const struct strided_access *s, const LLVMValueRef *values)
 {
-	LLVMValueRef places[RT_MAX_WIDTH];
+	LLVMValueRef places[RT_MAX_WIDTH] = {NULL};
 	strided_begin_lanes(s, places);
 	emit_store_lanes(s->e, values, places, s->size, s->count);
 }

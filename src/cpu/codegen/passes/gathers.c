@@ -60,7 +60,7 @@ static bool gather_read_numbers(const struct gathers *g, int64_t *out, LLVMValue
 
 static bool gather_read_splat(const struct gathers *g, int64_t *out, LLVMValueRef vector)
 {
-	int64_t all[RT_MAX_WIDTH];
+	int64_t all[RT_MAX_WIDTH] = {0};
 	bool same = gather_read_numbers(g, all, vector);
 	for (unsigned i = 1; i < g->lanes && same; i++) {
 		same = all[i] == all[0];
