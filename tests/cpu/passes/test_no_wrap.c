@@ -2,7 +2,8 @@
 /*
  * Indexes of 32 bits that become addresses of 64: neighbours, until they wrap around.  Each of 128
  * lanes reads the byte at its index, from both ends of a space of 4 GiB and from its middle, where
- * signed indexes wrap, and writes one byte there.  The reference is in C.
+ * signed indexes wrap, and writes one byte there.  And comparisons of such indexes, on which lanes
+ * branch.  The reference is in C.
  */
 #include "base/common.h"
 
@@ -70,6 +71,10 @@ static const struct form {
 	{"cvt.u64.u32 %rd3, %r1; cvt.u64.u32 %rd4, %r0; add.u64 %rd5, %rd3, %rd4; and.b64 %rd2, "
 		"%rd5, "
 	 "0xffffffff;", 1, 0, false, 0},
+	{"cvt.u64.u32 %rd3, %r1; cvt.u64.u32 %rd4, %r0; add.u64 %rd5, %rd3, %rd4;\n"
+	 "cvt.u32.u64 %r2, %rd5; cvt.u64.u32 %rd2, %r2;", 1, 0, false, 0},
+	{"cvt.s64.s32 %rd3, %r1; mul.wide.s32 %rd4, %r0, 2; add.s64 %rd5, %rd3, %rd4;\n"
+	 "cvt.u32.u64 %r2, %rd5; cvt.s64.s32 %rd2, %r2;", 2, 0, true, 0},
 };
 
 static const uint32_t firsts[] = {0, 40, 41, 1000, 0x7fffff00, 0x7fffff80, 0x7fffff81, 0x7fffffe0,
@@ -157,6 +162,55 @@ START_TEST(indexes_of_rows_wrap_as_ptx_says)
 }
 END_TEST
 
+/* --- Branches --- */
+
+static const struct comparison {
+	const char *text;
+	int order;             /* of a and b: -1 less, 1 greater, and whether they may be equal */
+	bool equal, is_signed;
+} comparisons[] = {
+	{"lt.s32", -1, false, true}, {"le.s32", -1, true, true}, {"gt.s32", 1, false, true},
+	{"ge.s32", 1, true, true}, {"lo.u32", -1, false, false}, {"ls.u32", -1, true, false},
+	{"hi.u32", 1, false, false}, {"hs.u32", 1, true, false},
+};
+
+static bool holds(const struct comparison *c, uint32_t a, uint32_t b)
+{
+	const uint32_t flip = c->is_signed ? 0x80000000 : 0; /* orders signed numbers as others */
+	int order = ((a ^ flip) > (b ^ flip)) - ((a ^ flip) < (b ^ flip));
+	return order == c->order || (order == 0 && c->equal);
+}
+
+/* Each thread compares `first` plus its number, or twice that, with numbers around all of these. */
+START_TEST(branches_compare_as_ptx_says)
+{
+	enum { ROUNDS = 57, TABLE = 512, SOME = 64 };
+	const struct comparison *c = &comparisons[_i / 4];
+	const uint32_t times = _i % 2 + 1, width = _i / 2 % 2 ? 32 : 16;
+	char body[1024];
+	uint32_t wrong = 0;
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		static const uint32_t apart[] = {0, 31, 63};
+		grid.memory[TABLE + i][0] = firsts[i / countof(apart)];
+		grid.memory[TABLE + i][1] = firsts[i / countof(apart)] + apart[i % countof(apart)];
+	}
+	snprintf(body, sizeof(body), "add.u64 %%rd1, %%rd0, %u; mul.lo.u32 %%r1, %%r0, %u;\n"
+		"mov.u32 %%r2, 0;\n"
+		"next: ld.u32 %%r3, [%%rd1]; ld.u32 %%r4, [%%rd1+4]; add.u32 %%r5, %%r1, %%r3;\n"
+		"setp.%s %%p1, %%r5, %%r4; mov.u32 %%r6, 1; @%%p1 bra so; mov.u32 %%r6, 2;\n"
+		"so: st.u32 [%%rd9], %%r6; add.u64 %%rd9, %%rd9, 4; add.u64 %%rd1, %%rd1, %u;\n"
+		"add.u32 %%r2, %%r2, 1; setp.lt.u32 %%p2, %%r2, %u; @%%p2 bra next;",
+		TABLE * GRID_WORDS * 4, times, c->text, GRID_WORDS * 4, ROUNDS);
+	grid_ok(width, SOME, "", body);
+	for (uint32_t i = 0; i < ROUNDS * SOME; i++) {
+		const uint32_t *row = grid.memory[TABLE + i % ROUNDS];
+		bool so = holds(c, row[0] + i / ROUNDS * times, row[1]);
+		wrong += grid.memory[i / ROUNDS][i % ROUNDS] != (so ? 1 : 2);
+	}
+	ck_assert_uint_eq(wrong, 0);
+}
+END_TEST
+
 SUITE(no_wrap)
 {
 	Suite *s = suite_create("no_wrap");
@@ -164,6 +218,7 @@ SUITE(no_wrap)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_loop_test(tc, indexes_wrap_as_ptx_says, 0, (int)countof(forms));
 	tcase_add_loop_test(tc, indexes_of_rows_wrap_as_ptx_says, 0, 2 * (int)countof(row_forms));
+	tcase_add_loop_test(tc, branches_compare_as_ptx_says, 0, 4 * (int)countof(comparisons));
 	suite_add_tcase(s, tc);
 	return s;
 }

@@ -9,6 +9,9 @@
  * If neither wraps, it is known at compile time whether the lanes are neighbours and where the
  * first one is.  If one does, the answer is no, for then each lane may have its own access.
  *
+ * A branch asks whether a guard holds for all lanes or for none, as of `i < n`.  Where the index of
+ * the first lane and that of the last one do not wrap, these two decide.
+ *
  * The pass works on LLVM's values.  It passes the distances that the test requires down to the
  * parts of sums, products and extensions, until scalars and constants fulfil them or not.  One part
  * may be any other value of 32 bits, as `y * n` of lanes that are in several rows.  The test
@@ -90,6 +93,18 @@ static bool wrap_are_all(const struct wraps *w, const int64_t *numbers, int64_t 
 	return all;
 }
 
+/* What all lanes of a vector have, as a scalar; NULL: it is not known. */
+static LLVMValueRef wrap_scalar_of(struct wraps *w, LLVMValueRef vector)
+{
+	int64_t numbers[RT_MAX_WIDTH] = {0};
+	if (!LLVMIsConstant(vector)) {
+		return ir_splat_scalar(vector);
+	}
+	return wrap_bits_of(w, vector) > 0 && wrap_read_numbers(w, numbers, vector)
+		&& wrap_are_all(w, numbers, numbers[0])
+		? LLVMConstExtractElement(vector, LLVMConstInt(w->i32, 0, false)) : NULL;
+}
+
 /* The factor of a product or of a shift to the left; 0: it is not known, or negative. */
 static int64_t wrap_factor(struct wraps *w, LLVMValueRef product)
 {
@@ -133,6 +148,7 @@ static bool wrap_find_distances(struct wraps *w, int64_t *out, LLVMValueRef vect
 		break;
 	case LLVMSExt:
 	case LLVMZExt:
+	case LLVMTrunc:
 		break;
 	default:
 		known = false;
@@ -265,6 +281,19 @@ static bool wrap_take_extended(struct wraps *w, struct taken *out, LLVMValueRef 
 	return true;
 }
 
+/* From 64 bits to 32: what holds of the whole sum holds of its lower half. */
+static bool wrap_take_truncated(struct wraps *w, struct taken *out, LLVMValueRef truncation,
+	const int64_t *want, unsigned steps)
+{
+	if (!wrap_take(w, out, LLVMGetOperand(truncation, 0), want, steps)) {
+		return false;
+	}
+	for (unsigned r = 0; r < w->rows; r++) {
+		out->bases[r] = LLVMBuildTrunc(w->builder, out->bases[r], w->i32, "");
+	}
+	return true;
+}
+
 /* For any other value, test the vector, as emit_vector.c does. */
 static bool wrap_take_asked(struct wraps *w, struct taken *out, LLVMValueRef vector,
 	const int64_t *want)
@@ -305,6 +334,8 @@ static bool wrap_take_parts(struct wraps *w, struct taken *out, LLVMValueRef vec
 	case LLVMSExt:
 	case LLVMZExt:
 		return wrap_take_extended(w, out, vector, want, steps);
+	case LLVMTrunc:
+		return wrap_take_truncated(w, out, vector, want, steps);
 	default:
 		return false;
 	}
@@ -427,6 +458,88 @@ static void wrap_answer(struct wraps *w, LLVMValueRef compare)
 	LLVMReplaceAllUsesWith(is_none, taken.valid ? taken.valid : LLVMConstInt(w->i1, 1, false));
 }
 
+/* --- Do all lanes branch alike? --- */
+
+/* A comparison of lanes that are a base and constants with a number that all have. */
+struct order {
+	LLVMIntPredicate is;
+	LLVMValueRef base, number;
+	int64_t least, most;
+	bool is_signed;
+};
+
+static bool wrap_read_order(struct wraps *w, struct order *o, LLVMValueRef compare)
+{
+	int64_t offsets[RT_MAX_WIDTH] = {0};
+	LLVMValueRef sum = ir_is(compare, LLVMICmp) ? LLVMGetOperand(compare, 0) : NULL;
+	if (!ir_is(sum, LLVMAdd) || wrap_bits_of(w, sum) == 0
+	    || !wrap_read_numbers(w, offsets, LLVMGetOperand(sum, 1))) {
+		return false;
+	}
+	*o = (struct order){.is = LLVMGetICmpPredicate(compare),
+		.base = ir_splat_scalar(LLVMGetOperand(sum, 0)),
+		.number = wrap_scalar_of(w, LLVMGetOperand(compare, 1)),
+		.least = offsets[0], .most = offsets[0]};
+	for (unsigned i = 1; i < w->lanes; i++) {
+		o->least = offsets[i] < o->least ? offsets[i] : o->least;
+		o->most = offsets[i] > o->most ? offsets[i] : o->most;
+	}
+	o->is_signed = o->is >= LLVMIntSGT;
+	return o->base && o->number && o->is >= LLVMIntUGT && o->least >= 0 && o->most <= INT32_MAX;
+}
+
+/* Whether it holds of the lane that has the greatest number, or of the one that has the least. */
+static LLVMValueRef wrap_compare_one(struct wraps *w, const struct order *o, bool greatest)
+{
+	LLVMValueRef offset = wrap_number(LLVMTypeOf(o->base),
+		(uint64_t)(greatest ? o->most : o->least));
+	return LLVMBuildICmp(w->builder, o->is, LLVMBuildAdd(w->builder, o->base, offset, ""),
+		o->number, "");
+}
+
+static LLVMValueRef wrap_is_in_order(struct wraps *w, const struct order *o)
+{
+	LLVMTypeRef type = LLVMTypeOf(o->base);
+	uint64_t limit = UINT64_MAX >> (64 - LLVMGetIntTypeWidth(type)) >> o->is_signed;
+	return LLVMBuildICmp(w->builder, o->is_signed ? LLVMIntSLE : LLVMIntULE, o->base,
+		LLVMConstInt(type, limit - (uint64_t)o->most, false), "");
+}
+
+/* Whether nothing but branches asks, which take the way of lanes that part if neither all lanes nor
+ * none are said to branch. */
+static bool wrap_is_for_branches(LLVMValueRef answer, unsigned steps)
+{
+	LLVMUseRef use = LLVMGetFirstUse(answer);
+	bool only = use;
+	for (; use && only; use = LLVMGetNextUse(use)) {
+		LLVMValueRef user = LLVMGetUser(use);
+		only = ir_is(user, LLVMBr) || (steps > 0 && ir_is(user, LLVMOr)
+			&& wrap_is_for_branches(user, steps - 1));
+	}
+	return only;
+}
+
+/* The lanes of a guard are compared with all or with none.  If base + offset does not wrap the
+ * lanes with the least and the greatest offset decide. */
+static void wrap_answer_branch(struct wraps *w, LLVMValueRef compare)
+{
+	struct order o;
+	LLVMValueRef bits = LLVMGetOperand(compare, 0), want = LLVMGetOperand(compare, 1);
+	LLVMValueRef guard = ir_is(bits, LLVMBitCast) ? LLVMGetOperand(bits, 0) : NULL;
+	bool all = LLVMIsConstant(want) && want == LLVMConstAllOnes(w->set);
+	if (LLVMGetICmpPredicate(compare) != LLVMIntEQ || LLVMTypeOf(bits) != w->set
+	    || !(all || LLVMIsNull(want)) || !wrap_read_order(w, &o, guard)
+	    || !wrap_is_for_branches(compare, 1)) {
+		return;
+	}
+	LLVMPositionBuilderBefore(w->builder, compare);
+	bool is_less = o.is == LLVMIntULT || o.is == LLVMIntULE || o.is == LLVMIntSLT
+		|| o.is == LLVMIntSLE;
+	LLVMValueRef one = wrap_compare_one(w, &o, is_less == all);
+	one = all ? one : LLVMBuildNot(w->builder, one, "");
+	LLVMReplaceAllUsesWith(compare, LLVMBuildAnd(w->builder, one, wrap_is_in_order(w, &o), ""));
+}
+
 void pass_no_wrap(LLVMValueRef fn, unsigned lanes)
 {
 	LLVMContextRef context = LLVMGetTypeContext(LLVMTypeOf(fn));
@@ -439,6 +552,7 @@ void pass_no_wrap(LLVMValueRef fn, unsigned lanes)
 		for (; inst; inst = LLVMGetNextInstruction(inst)) {
 			if (ir_is(inst, LLVMICmp)) {
 				wrap_answer(&w, inst);
+				wrap_answer_branch(&w, inst);
 			}
 		}
 	}
