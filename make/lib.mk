@@ -67,6 +67,8 @@ $(BUILD)/src/lib/cuda/%.o: private EXTRA = @$(BUILD)/folders.flags
 $(call objects,$(call sources-in,lib/cuda)): $(BUILD)/folders.flags
 # The handlers of faults must not call malloc, which the other models of thread-local memory may.
 $(BUILD)/src/cpu/%.o: private EXTRA = -ftls-model=initial-exec
+# Loops over lanes become vectors.
+$(BUILD)/src/cpu/runtime/texture_%.o: private EXTRA = -ftls-model=initial-exec -O3
 $(BUILD)/src/cpu/codegen/%.o: private EXTRA = @$(BUILD)/llvm.flags
 $(call objects,$(call sources-in,$(filter cpu/codegen%,$(call folders-of,llvm)))): $(BUILD)/llvm.flags
 # Text that the assembler includes.

@@ -244,7 +244,7 @@ struct rt_query {
 	uint32_t level;
 };
 
-struct texture_request;
+struct texture_lanes;
 struct surface_request;
 
 /* For accesses lane by lane: addresses, and the elements of each lane, in an array for each part of
@@ -265,9 +265,9 @@ struct rt_calls {
 	/* Lanes have come to a collective.  1: all members have come, the results are there.
 	 * 0: yield RT_YIELD_WARP. */
 	uint32_t (*collect)(struct rt_warp *warp, uint32_t lanes);
-	/* Textures and surfaces by handle, see texture_fetch.h.  0: trap. */
-	uint32_t (*texture)(struct rt_warp *warp, uint64_t handle,
-		const struct texture_request *request, uint32_t *out);
+	/* Textures, see texture_fetch.h.  The lane that must trap, as a bit, or 0. */
+	uint32_t (*texture)(struct rt_warp *warp, struct texture_lanes *lanes, uint32_t set);
+	/* Surfaces and queries by handle.  0: trap. */
 	uint32_t (*surface)(struct rt_warp *warp, uint64_t handle,
 		struct surface_request *request, uint32_t *unused);
 	uint32_t (*query)(struct rt_warp *warp, uint64_t handle, const struct rt_query *query,
@@ -308,8 +308,7 @@ struct rt_calls {
 extern const struct rt_calls rt_calls;
 
 /* rt_fetch.c: textures and surfaces. */
-uint32_t rt_texture(struct rt_warp *warp, uint64_t handle, const struct texture_request *request,
-	uint32_t *out);
+uint32_t rt_texture(struct rt_warp *warp, struct texture_lanes *lanes, uint32_t set);
 uint32_t rt_surface(struct rt_warp *warp, uint64_t handle, struct surface_request *request,
 	uint32_t *unused);
 uint32_t rt_query(struct rt_warp *warp, uint64_t handle, const struct rt_query *query,

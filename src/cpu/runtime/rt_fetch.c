@@ -52,15 +52,26 @@ static bool rt_fetch_may_access(struct rt_warp *warp, const void *data)
 	return false;
 }
 
-uint32_t rt_texture(struct rt_warp *warp, uint64_t handle, const struct texture_request *request,
-	uint32_t *out)
+/* Lanes may have different textures: those that have the same are served together.  The first one
+ * that fails, as a bit; 0: none does. */
+uint32_t rt_texture(struct rt_warp *warp, struct texture_lanes *lanes, uint32_t set)
 {
-	const struct texture *t = rt_fetch_find_texture(warp, handle);
-	const bool ok = t && rt_fetch_may_access(warp, t->levels[0].data);
-	if (ok) {
-		texture_read(t, request, out);
+	while (set != 0) {
+		const unsigned first = (unsigned)__builtin_ctz(set);
+		const struct texture *t = rt_fetch_find_texture(warp, lanes->handles[first]);
+		uint32_t same = 0;
+		if (!t || !rt_fetch_may_access(warp, t->levels[0].data)) {
+			return 1u << first;
+		}
+		for (uint32_t left = set; left != 0; left &= left - 1) {
+			const unsigned lane = (unsigned)__builtin_ctz(left);
+			const bool is_same = lanes->handles[lane] == lanes->handles[first];
+			same |= (uint32_t)is_same << lane;
+		}
+		texture_read_lanes(t, lanes, same);
+		set &= ~same;
 	}
-	return ok;
+	return 0;
 }
 
 uint32_t rt_surface(struct rt_warp *warp, uint64_t handle, struct surface_request *request,

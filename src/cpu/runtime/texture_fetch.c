@@ -12,25 +12,7 @@
  */
 #include "base/common.h"
 
-#include "cpu/runtime/rt_half.h"
-#include "cpu/runtime/texture_fetch.h"
-
-#include <float.h>
-#include <math.h>
-#include <string.h>
-
-enum {
-	WEIGHT_BITS = 8,
-	WEIGHT_ONE = 1 << WEIGHT_BITS,
-	COORDINATE_ONE = 1 << 21,
-	CUBE_FACES = 6,
-	RECIPROCAL_BITS = 23,
-	QUAD = 4,
-	MOST_TAPS = 8
-};
-
-/* Positions beyond this are all the same: outside. */
-static const double FAR = 1 << 30;
+#include "cpu/runtime/texture_parts.h"
 
 /* --- Texels --- */
 
@@ -38,20 +20,6 @@ bool texture_reads_integers(const struct texture *t)
 {
 	return t->format.kind != TEXEL_FLOAT && !t->format.is_normalized
 		&& (t->format.bits == 32 || t->sampler.reads_integers);
-}
-
-/* The integer next to a number below 2^51, ties to even. */
-static double texture_nearest(double x)
-{
-	const double large = 0x1.8p52;
-	return x + large - large;
-}
-
-/* Larger ones are integers already.  (The C library's function is a call without SSE4.1.) */
-static double texture_floor(double x)
-{
-	const double near = texture_nearest(x);
-	return fabs(x) < 0x1p51 ? near - (near > x) : x;
 }
 
 /* The upper 16 bits of the float that each value of a channel is. */
@@ -66,7 +34,7 @@ static bool texture_is_srgb(const struct texture *t, unsigned channel)
 }
 
 /* Decode a channel from its stored bits. */
-static uint32_t texture_decode(const struct texture *t, unsigned channel, uint32_t stored)
+uint32_t texture_decode(const struct texture *t, unsigned channel, uint32_t stored)
 {
 	const struct texel_format *format = &t->format;
 	unsigned unused = 32u - format->bits;
@@ -94,14 +62,9 @@ static void texture_clamp(const struct texture *t, uint32_t out[4])
 	}
 }
 
-static double texture_within(double value, double low, double high)
-{
-	return isnan(value) ? 0 : value < low ? low : value > high ? high : value;
-}
-
 /* The border is kept as a texel: integers have the bits of a channel, floats are rounded to what it
  * can hold, a half down. */
-static uint32_t texture_border(const struct texture *t, unsigned channel)
+uint32_t texture_border(const struct texture *t, unsigned channel)
 {
 	const struct texel_format *format = &t->format;
 	const uint32_t bits = t->sampler.border[channel];
@@ -124,22 +87,6 @@ static uint32_t texture_border(const struct texture *t, unsigned channel)
 	return rt_float_bits((float)((ceil(value * most - 0.5) + 0.0) / most));
 }
 
-static uint32_t texture_stored(const uint8_t *texel, unsigned channel, unsigned bits)
-{
-	uint32_t word;
-	uint16_t half;
-	switch (bits) {
-	case 8:
-		return texel[channel];
-	case 16:
-		memcpy(&half, texel + channel * sizeof(half), sizeof(half));
-		return half;
-	default:
-		memcpy(&word, texel + channel * sizeof(word), sizeof(word));
-		return word;
-	}
-}
-
 static void texture_read_texel(const struct texture *t, const struct image *image,
 	const uint32_t at[3], uint32_t out[4])
 {
@@ -153,67 +100,11 @@ static void texture_read_texel(const struct texture *t, const struct image *imag
 
 /* --- Axes --- */
 
-/* The texels that a coordinate of one axis selects. */
-struct axis {
-	enum address_mode mode;
-	uint32_t extent;
-	int64_t first;      /* index of the texel, or of the lower of two */
-	uint32_t weight;    /* of the upper one, of WEIGHT_ONE; 0 if there is none */
-	bool crosses;       /* the texels beyond the edges belong to another face */
-	uint32_t at[2];     /* of each texel: the index once the address mode is applied, */
-	bool is_inside[2];  /* and whether it is not the border's */
-};
-
-/* Apply the address mode to an index.  False if the texel is the border. */
-static bool texture_resolve(const struct axis *axis, int64_t index, uint32_t *out)
-{
-	int64_t n = axis->extent;
-	if (index >= 0 && index < n) {
-		*out = (uint32_t)index;
-		return true;
-	}
-	switch (axis->mode) {
-	case ADDRESS_WRAP:
-		index %= n;
-		index += index < 0 ? n : 0;
-		break;
-	case ADDRESS_MIRROR:
-		index %= 2 * n;
-		index += index < 0 ? 2 * n : 0;
-		index = index < n ? index : 2 * n - 1 - index;
-		break;
-	case ADDRESS_BORDER:
-		*out = 0;
-		return false;
-	case ADDRESS_CLAMP:
-		index = index < 0 ? 0 : n - 1;
-		break;
-	}
-	*out = (uint32_t)index;
-	return true;
-}
-
-/* The position in texels.  Where the axis repeats, the coordinate is reduced before it is
- * scaled. */
-static double texture_position(double x, const struct axis *axis, bool is_normalized)
-{
-	x = is_normalized ? texture_floor(x * COORDINATE_ONE) / COORDINATE_ONE : x;
-	if (is_normalized && axis->mode == ADDRESS_WRAP) {
-		x -= texture_floor(x);
-	} else if (is_normalized && axis->mode == ADDRESS_MIRROR) {
-		x -= 2 * texture_floor(x / 2);
-	}
-	return texture_within(is_normalized ? x * axis->extent : x, -FAR, FAR);
-}
-
 static void texture_place_axis(struct axis *axis, double at, bool is_linear, int32_t offset)
 {
-	int64_t fixed = (int64_t)texture_floor((at - 0.5) * WEIGHT_ONE + 0.5);
-	axis->first = (is_linear ? fixed >> WEIGHT_BITS : (int64_t)texture_floor(at)) + offset;
-	axis->weight = is_linear ? (uint32_t)fixed & (WEIGHT_ONE - 1) : 0;
-	if (axis->mode == ADDRESS_CLAMP && !axis->crosses
-	    && (axis->first < 0 || axis->first >= axis->extent - 1)) {
-		axis->weight = 0; // both are the texel at the edge
+	axis->first = (int64_t)texture_place(at, is_linear, &axis->weight) + offset;
+	if (texture_is_edge(axis, axis->first)) {
+		axis->weight = 0;
 	}
 	for (unsigned step = 0; step <= is_linear; step++) {
 		axis->is_inside[step] = texture_resolve(axis, axis->first + step, &axis->at[step]);
@@ -288,42 +179,12 @@ static unsigned texture_cross_edge(unsigned face, const int64_t index[2], uint32
 
 /* --- Sampling one level --- */
 
-/* The texels of one level that a request reads. */
-struct footprint {
-	const struct texture *texture;
-	const struct image *image;
-	struct axis axes[3];
-	unsigned dimensions;   /* 1, 2 or 3 */
-	bool is_linear;
-	uint32_t slice;        /* of 1 and 2 dimensions; of a cube, its first face */
-	unsigned face;
-	bool crosses;          /* a seamless cube */
-};
-
-static bool texture_is_cube(const struct texture_request *r)
-{
-	return r->geometry == GEOMETRY_CUBE || r->geometry == GEOMETRY_CUBE_LAYERED;
-}
-
-static unsigned texture_dimensions(const struct texture_request *r)
-{
-	switch ((enum geometry)r->geometry) {
-	case GEOMETRY_1D:
-	case GEOMETRY_1D_LAYERED:
-		return 1;
-	case GEOMETRY_3D:
-		return 3;
-	default:
-		return 2;
-	}
-}
-
 static uint32_t texture_min(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
 }
 
-static uint32_t texture_slice_of(const struct texture_request *r, const struct image *image)
+uint32_t texture_slice_of(const struct texture_request *r, const struct image *image)
 {
 	uint32_t cubes = image->slices / CUBE_FACES;
 	switch ((enum geometry)r->geometry) {
@@ -359,7 +220,7 @@ static enum address_mode texture_mode_of(const struct sampler *sampler, unsigned
 	return is_normalized || mode == ADDRESS_BORDER ? mode : ADDRESS_CLAMP;
 }
 
-static void texture_place_all(struct footprint *f, const struct texture *t,
+void texture_place_all(struct footprint *f, const struct texture *t,
 	const struct image *image, const struct texture_request *r)
 {
 	const uint32_t extents[3] = {image->width, image->height, image->slices};
@@ -414,36 +275,12 @@ static void texture_read_tap(const struct footprint *f, const unsigned step[3], 
 	}
 }
 
-/* The texels that a linear filter adds, of one level or two.  Those of a level are whole QUADs. */
-struct taps {
-	uint32_t values[2 * MOST_TAPS][4]; /* bits of floats or integers */
-	uint32_t weights[2 * MOST_TAPS];
-	unsigned count;
-};
-
-/* The weights of all texels of a level, which are `level` together: that is split along z, each
- * part along x, each of these along y. */
-static void texture_weigh(const struct footprint *f, uint32_t level, uint32_t out[MOST_TAPS])
-{
-	const uint32_t x = f->axes[0].weight, y = f->axes[1].weight, z = f->axes[2].weight;
-	const uint32_t upper = (level * z + WEIGHT_ONE / 2) >> WEIGHT_BITS;
-	for (unsigned slice = 0; slice < 2; slice++, out += 4) {
-		const uint32_t whole = slice ? upper : level - upper;
-		const uint32_t right = (whole * x + WEIGHT_ONE / 2) >> WEIGHT_BITS;
-		const uint32_t left = whole - right;
-		out[3] = (right * y + WEIGHT_ONE / 2) >> WEIGHT_BITS;
-		out[1] = right - out[3];
-		out[2] = (left * y + WEIGHT_ONE / 2 - 1) >> WEIGHT_BITS;
-		out[0] = left - out[2];
-	}
-}
-
 /* Collect the texels of a level.  One of weight 0 does not take part, even if it is a NaN. */
 static void texture_collect(const struct footprint *f, uint32_t level, struct taps *taps)
 {
 	uint32_t weights[MOST_TAPS];
 	const unsigned count = f->dimensions > 2 ? MOST_TAPS : QUAD;
-	texture_weigh(f, level, weights);
+	texture_weigh(f->axes[0].weight, f->axes[1].weight, f->axes[2].weight, level, weights, 1);
 	for (unsigned tap = 0; tap < count; tap++, taps->count++) {
 		unsigned step[3] = {tap & 1, tap >> 1 & 1, tap >> 2};
 		bool counts = tap < 1u << f->dimensions && weights[tap] > 0;
@@ -520,8 +357,7 @@ static uint32_t texture_add_floats(const struct taps *taps, unsigned channel)
 		sum += (double)taps->weights[i] / WEIGHT_ONE
 			* (double)rt_bits_float(taps->values[i][channel]);
 	}
-	return isnan(sum) ? 0x7fffffff
-		: rt_float_bits((float)(fabs(sum) < FLT_MIN ? copysign(0, sum) : sum));
+	return texture_finish_float(sum);
 }
 
 /* Add texels that are read as integers.  Sums of 32 bits are not rounded, but cut off. */
@@ -537,7 +373,7 @@ static uint32_t texture_add_plain(const struct taps *taps, unsigned channel,
 	return (uint32_t)(sum >> WEIGHT_BITS);
 }
 
-static uint32_t texture_add(const struct texture *t, unsigned channel, const struct taps *taps)
+uint32_t texture_add(const struct texture *t, unsigned channel, const struct taps *taps)
 {
 	const struct texel_format *format = &t->format;
 	if (texture_reads_integers(t)) {
@@ -677,12 +513,17 @@ static void texture_read_bits(const struct texture *t, const struct texture_requ
 	}
 }
 
-void texture_read(const struct texture *t, const struct texture_request *r, uint32_t out[4])
+void texture_finish(const struct texture *t, bool wants_halves, uint32_t out[4])
 {
-	texture_read_bits(t, r, out);
 	texture_clamp(t, out);
-	for (unsigned c = 0; c < 4 && r->wants_halves; c++) {
+	for (unsigned c = 0; c < 4 && wants_halves; c++) {
 		out[c] = texture_reads_integers(t) ? out[c] & 0xffff
 			: rt_float_to_half(rt_bits_float(out[c]));
 	}
+}
+
+void texture_read(const struct texture *t, const struct texture_request *r, uint32_t out[4])
+{
+	texture_read_bits(t, r, out);
+	texture_finish(t, r->wants_halves, out);
 }

@@ -77,7 +77,7 @@ union coordinate {
 	int32_t i;
 };
 
-/* The operands of tex and tld4.  Compiled code fills one in. */
+/* The operands of tex and tld4. */
 struct texture_request {
 	uint32_t geometry;
 	uint32_t mode;
@@ -92,12 +92,29 @@ struct texture_request {
 	int32_t offset[3];          /* in texels */
 };
 
+/* The same of the lanes of a warp.  Compiled code fills in what the instruction has. */
+enum { TEXTURE_LANES = 32 };
+struct texture_lanes {
+	uint32_t geometry, mode, wants_halves, has_integers, component;
+	uint32_t has_offsets;
+	uint64_t handles[TEXTURE_LANES];
+	uint32_t layer[TEXTURE_LANES];
+	union coordinate at[3][TEXTURE_LANES];
+	union coordinate level[TEXTURE_LANES];
+	float dx[3][TEXTURE_LANES];
+	float dy[3][TEXTURE_LANES];
+	int32_t offset[3][TEXTURE_LANES];
+	uint32_t out[4][TEXTURE_LANES];
+};
+
 /* Whether texels are read as integers, and not as floats. */
 bool texture_reads_integers(const struct texture *texture);
 /* Four channels, as bits of integers or floats.  A channel that the texel does not have is 0, alpha
  * too. */
 void texture_read(const struct texture *texture, const struct texture_request *request,
 	uint32_t out[4]);
+/* The same for a set of lanes. */
+void texture_read_lanes(const struct texture *texture, struct texture_lanes *lanes, uint32_t set);
 
 /* --- Surfaces --- */
 

@@ -398,6 +398,21 @@ static const struct fault_row {
 		"reduction of another size"},
 };
 
+START_TEST(a_lane_without_a_texture_is_named)
+{
+	struct lane_in in[32] = {{.f = {0}}};
+	struct lane_out out[32];
+	use_width(_i);
+	CUarray array = array_create(16, 0, 0, CU_AD_FORMAT_FLOAT, 1, 0);
+	CUtexObject t = texture_of(array, CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, 0);
+	CUfunction k = instruction_kernel("setp.eq.u32 %p1, %r0, 5; @%p1 mov.u64 %rd1, 0;\n"
+		"tex.1d.v4.u32.f32 {%r11,%r12,%r13,%r14}, [%rd1, {%f1}];");
+	ck_assert_int_eq(run_instruction(k, t, in, out, 32), CUDA_ERROR_ILLEGAL_ADDRESS);
+	check_log("thread (5,0,0)");
+	reset();
+}
+END_TEST
+
 START_TEST(wrong_objects_and_places_fail_the_launch)
 {
 	const struct fault_row *row = &fault_rows[_i / 2];
@@ -448,6 +463,7 @@ SUITE(api_texture)
 	tcase_add_loop_test(tc, surfaces_are_read_and_written, 0, 2 * countof(surface_rows));
 	tcase_add_loop_test(tc, layers_and_slices_of_surfaces, 0, 6);
 	tc = add_case(suite, "fault", setup, teardown);
+	tcase_add_loop_test(tc, a_lane_without_a_texture_is_named, 0, 2);
 	tcase_add_loop_test(tc, wrong_objects_and_places_fail_the_launch, 0,
 		2 * countof(fault_rows));
 	tcase_add_loop_test(tc, a_destroyed_array_is_no_access, 0, 2);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Textures and surfaces.  The operands go into a request in memory (texture_fetch.h), a C function
- * does the work, and the results are read back, lane by lane: most of the time is spent in that
- * function.
+ * does the work, and the results are read back: of textures for all lanes at once, of surfaces and
+ * queries lane by lane.  Most of the time is spent in that function.
  */
 #include "base/common.h"
 
@@ -13,13 +13,12 @@
 #include "cpu/codegen/values/emit_value.h"
 #include "cpu/runtime/texture_fetch.h"
 
-/* Room for a request and for four results after it; one place serves all of a kernel. */
+/* Room for a request, and for the result of a query after it; one place serves all of a kernel. */
 enum {
-	REQUEST_ROOM = sizeof(struct texture_request) > sizeof(struct surface_request)
-		? sizeof(struct texture_request) : sizeof(struct surface_request),
-	RESULTS = (REQUEST_ROOM + 15) / 16 * 16,
-	ROOM = RESULTS + 16
+	RESULTS = (sizeof(struct surface_request) + 15) / 16 * 16,
+	ROOM = sizeof(struct texture_lanes)
 };
+static_assert(RESULTS + 16 <= ROOM, "a request for a surface and its results fit");
 
 /* Opcode parts and what they are in a request. */
 struct word {
@@ -50,19 +49,22 @@ static LLVMValueRef tex_request(struct emit *e)
 	return e->request;
 }
 
+/* A word of a request, or those of all lanes. */
 static void tex_put(struct emit *e, size_t offset, LLVMValueRef value)
 {
-	emit_set_field(e, tex_request(e), offset, emit_bits(e, value));
+	LLVMSetAlignment(emit_set_field(e, tex_request(e), offset, emit_bits(e, value)), 1);
 }
 
 static void tex_put_word(struct emit *e, size_t offset, uint32_t value)
 {
-	tex_put(e, offset, emit_int(e, 32, value));
+	tex_put(e, offset, emit_u32(e, value));
 }
 
 static LLVMValueRef tex_take(struct emit *e, size_t offset, LLVMTypeRef type)
 {
-	return emit_field(e, tex_request(e), offset, type);
+	LLVMValueRef value = emit_field(e, tex_request(e), offset, type);
+	LLVMSetAlignment(value, 1);
+	return value;
 }
 
 /* The elements of a vector, or the one operand that stands in its place. */
@@ -72,19 +74,24 @@ static const struct ptx_operand *tex_elements(const struct ptx_operand *operand,
 	return operand->kind == PTX_VECTOR ? operand->elements : operand;
 }
 
-/* Up to three numbers that follow each other in the request. */
-static void tex_put_vector(struct emit *e, size_t offset, const struct ptx_operand *operand,
+/* Numbers in a request: where the first one is, and how far the next one is from it. */
+struct numbers {
+	size_t offset, step;
+};
+
+/* Put up to three numbers. */
+static void tex_put_vector(struct emit *e, struct numbers to, const struct ptx_operand *operand,
 	size_t first, unsigned most, enum ptx_type type)
 {
 	size_t count;
 	const struct ptx_operand *elements = tex_elements(operand, &count);
 	for (size_t i = 0; i < most && first + i < count; i++) {
-		tex_put(e, offset + i * 4, emit_use(e, &elements[first + i], type));
+		tex_put(e, to.offset + i * to.step, emit_use(e, &elements[first + i], type));
 	}
 }
 
 static void tex_put_place(struct emit *e, const struct ptx_inst *inst,
-	const struct ptx_operand *operand, enum ptx_type type, size_t layer, size_t at)
+	const struct ptx_operand *operand, enum ptx_type type, size_t layer, struct numbers at)
 {
 	const struct ptx_geometry *geometry = &ptx_geometries[ptx_geometry_of(inst)];
 	size_t count;
@@ -104,10 +111,13 @@ static void tex_call(struct emit *e, size_t slot, const struct ptx_operand *obje
 	LLVMValueRef args[] = {emit_use_reg(e, emit_reg_of(object), PTX_U64), tex_request(e),
 		results};
 	LLVMValueRef ok = emit_rt_call(e, slot, e->i32, args, countof(args));
-	emit_trap_if(e, ir_icmp(e, LLVMIntEQ, ok, emit_int(e, 32, 0)));
+	emit_trap_if(e, ir_icmp(e, LLVMIntEQ, ok, emit_u32(e, 0)));
 }
 
-#define TEXTURE(field) offsetof(struct texture_request, field)
+#define TEXTURE(field) offsetof(struct texture_lanes, field)
+/* From a lane's number to the next one of the same lane. */
+#define STEP (TEXTURE_LANES * sizeof(uint32_t))
+#define NUMBERS(field) ((struct numbers){TEXTURE(field), STEP})
 
 static void tex_define_texels(struct emit *e, const struct ptx_inst *inst,
 	const struct ptx_operand *out)
@@ -115,7 +125,7 @@ static void tex_define_texels(struct emit *e, const struct ptx_inst *inst,
 	LLVMValueRef texel[4];
 	size_t count = inst->types[0] == PTX_F16X2 ? 2 : 4;
 	for (size_t i = 0; i < 4; i++) {
-		texel[i] = tex_take(e, RESULTS + i * 4, e->i32);
+		texel[i] = tex_take(e, TEXTURE(out) + i * STEP, e->i32);
 	}
 	for (size_t i = 0; i < count; i++) {
 		LLVMValueRef value = texel[i];
@@ -133,7 +143,31 @@ static void tex_define_texels(struct emit *e, const struct ptx_inst *inst,
 	}
 }
 
-static void tex_lane(struct emit *e, const struct ptx_inst *inst)
+static void tex_put_gradients(struct emit *e, const struct ptx_inst *inst, unsigned dimensions)
+{
+	const struct ptx_operand *o = inst->operands;
+	for (unsigned i = dimensions; i < 3; i++) {
+		tex_put(e, TEXTURE(dx) + i * STEP, emit_int(e, 32, 0));
+		tex_put(e, TEXTURE(dy) + i * STEP, emit_int(e, 32, 0));
+	}
+	tex_put_vector(e, NUMBERS(dx), &o[3], 0, dimensions, PTX_F32);
+	tex_put_vector(e, NUMBERS(dy), &o[4], 0, dimensions, PTX_F32);
+}
+
+/* A lane without a texture traps by itself. */
+static void tex_fetch(struct emit *e)
+{
+	LLVMValueRef mask = e->mask;
+	LLVMValueRef args[] = {tex_request(e), emit_is_vector(e) ? emit_active(e) : emit_u32(e, 1)};
+	LLVMValueRef failed = emit_call_once(e, offsetof(struct rt_calls, texture), e->s.i32, args,
+		countof(args));
+	e->mask = emit_is_vector(e) ? failed : mask;
+	emit_trap_if(e, ir_icmp(e, LLVMIntNE, failed, emit_u32(e, 0)));
+	e->mask = mask;
+}
+
+/* Of all lanes, or of one, which is lane 0 of the request. */
+void emit_tex(struct emit *e, const struct ptx_inst *inst)
 {
 	static const struct word components[] = {{"g", 1}, {"b", 2}, {"a", 3}};
 	const struct ptx_operand *o = inst->operands;
@@ -150,29 +184,28 @@ static void tex_lane(struct emit *e, const struct ptx_inst *inst)
 	tex_put_word(e, TEXTURE(has_integers), type == PTX_S32);
 	tex_put_word(e, TEXTURE(wants_halves), is_half);
 	tex_put_word(e, TEXTURE(component), tex_find_word(inst, components, countof(components)));
-	tex_put_place(e, inst, &o[2], type, TEXTURE(layer), TEXTURE(at));
-	for (unsigned i = 0; i < 3; i++) {
-		tex_put_word(e, TEXTURE(offset) + i * 4, 0);
-	}
+	tex_put_word(e, TEXTURE(has_offsets), next < inst->operand_count);
+	tex_put(e, TEXTURE(handles), emit_use_reg(e, emit_reg_of(&o[1]), PTX_U64));
+	tex_put_place(e, inst, &o[2], type, TEXTURE(layer), NUMBERS(at));
 	if (has_level) {
 		tex_put(e, TEXTURE(level), emit_use(e, &o[3], type));
 	}
 	if (has_grad) {
-		for (unsigned i = dimensions; i < 3; i++) {
-			tex_put_word(e, TEXTURE(dx) + i * 4, 0);
-			tex_put_word(e, TEXTURE(dy) + i * 4, 0);
-		}
-		tex_put_vector(e, TEXTURE(dx), &o[3], 0, dimensions, PTX_F32);
-		tex_put_vector(e, TEXTURE(dy), &o[4], 0, dimensions, PTX_F32);
+		tex_put_gradients(e, inst, dimensions);
+	}
+	for (unsigned i = 0; i < 3 && next < inst->operand_count; i++) {
+		tex_put(e, TEXTURE(offset) + i * STEP, emit_int(e, 32, 0));
 	}
 	if (next < inst->operand_count) {
-		tex_put_vector(e, TEXTURE(offset), &o[next], 0, dimensions, PTX_S32);
+		tex_put_vector(e, NUMBERS(offset), &o[next], 0, dimensions, PTX_S32);
 	}
-	tex_call(e, offsetof(struct rt_calls, texture), &o[1]);
+	tex_fetch(e);
 	tex_define_texels(e, inst, &o[0]);
 }
 
 #undef TEXTURE
+#undef STEP
+#undef NUMBERS
 #define SURFACE(field) offsetof(struct surface_request, field)
 
 static void tex_put_data(struct emit *e, const struct ptx_inst *inst,
@@ -218,7 +251,8 @@ static void tex_surface_lane(struct emit *e, const struct ptx_inst *inst)
 	tex_put_word(e, SURFACE(size), ptx_type_size(inst->types[0]));
 	tex_put_word(e, SURFACE(count), (uint32_t)count);
 	tex_put_word(e, SURFACE(is_signed), emit_is_signed(inst->types[0]));
-	tex_put_place(e, inst, loads ? &o[2] : &o[1], PTX_S32, SURFACE(layer), SURFACE(at));
+	tex_put_place(e, inst, loads ? &o[2] : &o[1], PTX_S32, SURFACE(layer),
+		(struct numbers){SURFACE(at), sizeof(int32_t)});
 	if (!loads) {
 		tex_put_data(e, inst, &o[2]);
 	}
@@ -252,11 +286,6 @@ static void tex_query_lane(struct emit *e, const struct ptx_inst *inst)
 		has_level ? emit_use(e, &o[2], PTX_U32) : emit_int(e, 32, 0));
 	tex_call(e, offsetof(struct rt_calls, query), &o[1]);
 	emit_def(e, &o[0], PTX_B32, tex_take(e, RESULTS, e->i32));
-}
-
-void emit_tex(struct emit *e, const struct ptx_inst *inst)
-{
-	emit_each_lane(e, inst, tex_lane);
 }
 
 void emit_surface(struct emit *e, const struct ptx_inst *inst)
