@@ -9,14 +9,14 @@ _kudzu_words() {
 	cache) echo 'list stats clear why --help' ;;
 	'cache why') echo '-I -D -a --arch --std --name --help' ;;
 	'cache '*) ;;
-	cpu) echo '--devices --help' ;;
+	cpu) echo '--devices --check --report --help' ;;
 	debug) echo '-x --batch --script --help' ;;
 	compile) echo '-o --output -a --arch -I -D --std -j --jobs --help' ;;
 	doctor) echo '--json --help' ;;
 	dump) echo '--stage -k --kernel -I -D -a --arch --std --help' ;;
 	info) echo 'cpu cuda cuda:0 cuda:1 --help' ;;
 	help) echo 'bench cache compile cpu debug doctor dump explain help info new run' ;;
-	run) echo '-k --kernel --grid --block --shared --out --time --schedules --watch --device --check -I -D -a --arch --std --help' ;;
+	run) echo '-k --kernel --grid --block --shared --out --time --schedules --watch --device --check --report -I -D -a --arch --std --help' ;;
 	*) echo '--help' ;;
 	esac
 }

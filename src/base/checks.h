@@ -22,6 +22,10 @@ static inline unsigned check_bit(enum check check)
 	return 1u << check;
 }
 
+/* What each word of memory has until something is written there, if CHECK_INIT is on: a quiet NaN,
+ * also in the upper half of a double. */
+#define CHECK_UNWRITTEN UINT32_C(0x7ffbad5b)
+
 #define CHECK_ALL ((1u << CHECK_COUNT) - 1)
 
 #endif

@@ -21,12 +21,14 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define SONAME "libkudzu-cpu.so"
@@ -157,38 +159,135 @@ static void cpu_note_runtime(const char *program)
 	}
 }
 
-/* Take "--devices N" or "--devices=N" off the front; false after a message. */
-static bool cpu_read_devices(char ***program)
+/* Take "--name VALUE" or "--name=VALUE" off the front, the value to *value; false after a message.
+ * With `may_lack`, "--name" alone has the value "". */
+static bool cpu_take_option(char ***program, const char *option, bool may_lack, const char **value)
 {
-	static const char option[] = "--devices";
 	const size_t len = strlen(option);
-	const char *word = **program, *count = NULL;
+	const char *word = **program;
 	if (!word || strncmp(word, option, len) != 0 || (word[len] != '=' && word[len] != '\0')) {
 		return true;
 	}
 	++*program;
 	if (word[len] == '=') {
-		count = word + len + 1;
+		*value = word + len + 1;
+	} else if (may_lack) {
+		*value = "";
+		return true;
 	} else if (**program) {
-		count = *(*program)++;
+		*value = *(*program)++;
 	}
-	if (!count || !*count) {
-		fprintf(stderr, "kudzu cpu: --devices needs a number\n");
+	if (!*value || !**value) {
+		fprintf(stderr, "kudzu cpu: %s needs a value\n", option);
 		return false;
 	}
-	if (setenv("KUDZU_CPU_DEVICES", count, 1) != 0) {
+	return true;
+}
+
+static bool cpu_set(const char *variable, const char *value)
+{
+	if (value && setenv(variable, value, 1) != 0) {
 		fprintf(stderr, "kudzu cpu: out of memory\n");
 		return false;
 	}
 	return true;
 }
 
+/* --- --check --- */
+
+/* How many reports a file of the driver has; -1: it has not written one, so no check was active. */
+static int cpu_count_reports(const char *path)
+{
+	static const char json[] = "{\"check\": ", xml[] = "<failure ";
+	char *text = NULL;
+	size_t size = 0;
+	int count = 0;
+	FILE *file = fopen(path, "r");
+	const bool ok = file && getdelim(&text, &size, '\0', file) > 0;
+	for (const char *at = ok ? text : NULL; at && *at; at++) {
+		count += strncmp(at, json, strlen(json)) == 0 || strncmp(at, xml, strlen(xml)) == 0;
+	}
+	if (file) {
+		fclose(file);
+	}
+	free(text);
+	return ok ? count : -1;
+}
+
+/* The exit status of --check, when the program has ended. */
+static int cpu_check_status(const char *path, int status)
+{
+	const int count = cpu_count_reports(path);
+	if (count < 0) {
+		fprintf(stderr, "kudzu cpu: the check was not active: the program has not opened the "
+			"CPU device\n");
+		return CLI_INACTIVE;
+	}
+	if (count > 0) {
+		fprintf(stderr, "kudzu cpu: the check has found %d bug%s\n", count,
+			count == 1 ? "" : "s");
+		return CLI_REPORTS;
+	}
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static int cpu_become(char **program)
+{
+	execvp(*program, program);
+	int code = errno;
+	fprintf(stderr, "kudzu cpu: cannot run '%s': %s\n", *program, strerror(code));
+	return code == ENOENT ? CLI_NOT_FOUND : CLI_CANNOT_RUN;
+}
+
+/* Run the program as a child, and say what was found.  Signals of the terminal are the child's. */
+static int cpu_run_checked(char **program, const char *file)
+{
+	char path[64];
+	int memory = -1, status = 0;
+	if (!file) {
+		memory = memfd_create("reports", 0); // which the program inherits
+		snprintf(path, sizeof(path), "/dev/fd/%d", memory);
+		file = path;
+	} else if (unlink(file) != 0 && errno != ENOENT) {
+		fprintf(stderr, "kudzu cpu: cannot write '%s': %s\n", file, strerror(errno));
+		return CLI_FAILED;
+	}
+	if (!cpu_set("KUDZU_CHECK_REPORT", file)) {
+		return CLI_FAILED;
+	}
+	const pid_t child = fork();
+	if (child == 0) {
+		_exit(cpu_become(program));
+	}
+	signal(SIGINT, SIG_IGN);
+	signal(SIGQUIT, SIG_IGN);
+	if (child < 0 || waitpid(child, &status, 0) < 0) {
+		fprintf(stderr, "kudzu cpu: cannot run '%s': %s\n", *program, strerror(errno));
+		return CLI_CANNOT_RUN;
+	}
+	if (WIFEXITED(status) && (WEXITSTATUS(status) == CLI_NOT_FOUND
+		|| WEXITSTATUS(status) == CLI_CANNOT_RUN)) {
+		return WEXITSTATUS(status);
+	}
+	return cpu_check_status(file, status);
+}
+
 int cpu_main(int argc, char **argv)
 {
-	char **program = argv + 1;
+	char **program = argv + 1, **before;
+	const char *devices = NULL, *checks = NULL, *file = NULL;
 	(void)argc;
-	if (!cpu_read_devices(&program)) {
-		return CLI_USAGE;
+	do {
+		before = program;
+		if (!cpu_take_option(&program, "--devices", false, &devices)
+		    || !cpu_take_option(&program, "--check", true, &checks)
+		    || !cpu_take_option(&program, "--report", false, &file)) {
+			return CLI_USAGE;
+		}
+	} while (program != before);
+	if (!cpu_set("KUDZU_CPU_DEVICES", devices)
+	    || !cpu_set("KUDZU_CHECK", checks && !*checks ? "memory" : checks)) {
+		return CLI_FAILED;
 	}
 	if (*program && strcmp(*program, "--") == 0) {
 		program++;
@@ -206,8 +305,5 @@ int cpu_main(int argc, char **argv)
 		return CLI_FAILED;
 	}
 	cpu_note_runtime(*program);
-	execvp(*program, program);
-	int code = errno;
-	fprintf(stderr, "kudzu cpu: cannot run '%s': %s\n", *program, strerror(code));
-	return code == ENOENT ? CLI_NOT_FOUND : CLI_CANNOT_RUN;
+	return checks ? cpu_run_checked(program, file) : cpu_become(program);
 }

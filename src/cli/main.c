@@ -81,7 +81,7 @@ static const struct command {
 	"\n"
 	"The exit status is 0 if all files compile; 1 if one does not; 2 for a usage error, or a\n"
 	"FILE that cannot be read.\n"},
-{"cpu", cpu_main, ANY_NUMBER, "cpu [--devices N] [--] PROGRAM [ARG...]",
+{"cpu", cpu_main, ANY_NUMBER, "cpu [OPTION...] [--] PROGRAM [ARG...]",
 	"run a program of the CUDA driver API on the CPU",
 	"Runs PROGRAM with the CPU device's driver in place of NVIDIA's, as the libcuda.so.1 that\n"
 	"the program is linked with or opens.  Programs that use the driver API and have their\n"
@@ -89,10 +89,14 @@ static const struct command {
 	"that use the CUDA runtime (cudart) do not: they need a GPU and NVIDIA's driver, and the\n"
 	"command says so before it runs one.\n"
 	"\n"
-	"--devices N  N devices instead of one, at most 16: each has its own memory and an equal\n"
-	"             share of the cores (KUDZU_CPU_DEVICES)\n"
+	"--devices N     N devices instead of one, at most 16: each has its own memory and an\n"
+	"                equal share of the cores (KUDZU_CPU_DEVICES)\n"
+	"--check[=LIST]  find bugs of its kernels (KUDZU_CHECK): memory, init, or all; without\n"
+	"                LIST memory\n"
+	"--report FILE   write what --check finds: .json, or .xml for JUnit\n"
 	"\n"
-	"The exit status is PROGRAM's; 127 if it does not exist, 126 if it cannot be run.\n"},
+	"The exit status is PROGRAM's; 127 if it does not exist, 126 if it cannot be run; with\n"
+	"--check 3 if a bug was found, and 4 if the program did not open the CPU device.\n"},
 {"debug", debug_main, ANY_NUMBER, "debug [OPTION...] FILE [ARG...]",
 	"debug kernels with gdb",
 	"Runs `kudzu run FILE ARG...` in gdb, which sees the kernels that the CPU device makes:\n"
@@ -185,6 +189,7 @@ static const struct command {
 	"  --watch                       run again whenever FILE or a header of it changes\n"
 	"  --device NAME                 cpu, cuda, cuda:1; else the default\n"
 	"  --check[=LIST]                find bugs: memory, init, or all; without LIST memory\n"
+	"  --report FILE                 write what --check finds: .json, or .xml for JUnit\n"
 	"  -I FOLDER, -D MACRO[=TEXT], -a, --arch ARCH, --std STD\n"
 	"                                as for `kudzu compile`\n"
 	"\n"

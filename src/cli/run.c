@@ -77,6 +77,9 @@ static bool run_read_option(struct run *run, int option, char *value)
 	case 'c':
 		run->check = value ? value : "memory";
 		return true;
+	case 'R':
+		run->report = value;
+		return true;
 	default:
 		return source_options_take(&run->source, option, value);
 	}
@@ -95,6 +98,7 @@ static bool run_read_words(struct run *run, int argc, char **argv)
 		{"watch", no_argument, NULL, 'w'},
 		{"device", required_argument, NULL, 'd'},
 		{"check", optional_argument, NULL, 'c'},
+		{"report", required_argument, NULL, 'R'},
 		{"arch", required_argument, NULL, 'a'},
 		{"std", required_argument, NULL, 's'},
 		{NULL, 0, NULL, 0},
@@ -355,7 +359,7 @@ int run_main(int argc, char **argv)
 		fprintf(stderr, "%s: out of memory\n", name);
 	} else if (!run_read_words(run, argc, argv)) {
 		status = CLI_USAGE;
-	} else if (run->check && !run_check_begin(run->check)) {
+	} else if (run->check && !run_check_begin(run->check, run->report)) {
 		fprintf(stderr, "%s: out of memory\n", name);
 	} else if (run->watch) {
 		status = run_watch(run);

@@ -28,6 +28,7 @@ struct run {
 	int64_t times;      /* --time; 0: not asked for */
 	bool watch;
 	const char *check;  /* --check: which checks; NULL: not asked for */
+	const char *report; /* --report, a file; NULL: none */
 	bool is_rehearsal;  /* of --schedules: nothing is shown */
 	int64_t schedules;  /* --schedules; 0: not asked for */
 	int64_t seed;       /* of the schedule that runs; 0: the usual order, */
@@ -78,7 +79,7 @@ int run_find_kernel(kz_kernel **out, const struct run *run, kz_module *mod,
 
 /* run_check.c: --check.  Turn the checks on, before the device is opened: false if memory runs
  * out.  Print what they have found: the exit status. */
-bool run_check_begin(const char *checks);
+bool run_check_begin(const char *checks, const char *report);
 int run_check_end(kz_device *dev);
 /* Say which element of which argument a failure of the device is about, as text that is freed with
  * free; NULL if it is not about an argument. */

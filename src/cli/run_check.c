@@ -16,9 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool run_check_begin(const char *checks)
+bool run_check_begin(const char *checks, const char *report)
 {
-	return setenv("KUDZU_CHECK", checks, 1) == 0 && setenv("KUDZU_CHECK_PRINT", "0", 1) == 0;
+	return setenv("KUDZU_CHECK", checks, 1) == 0 && setenv("KUDZU_CHECK_PRINT", "0", 1) == 0
+		&& (!report || setenv("KUDZU_CHECK_REPORT", report, 1) == 0);
 }
 
 /* The reports */

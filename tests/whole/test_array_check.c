@@ -195,32 +195,6 @@ START_TEST(an_unknown_check_is_an_error_that_says_what_is_expected)
 }
 END_TEST
 
-/* An array of kz_array_create, of which only a part is assigned. */
-START_TEST(an_element_that_was_never_written_is_told_when_it_is_read)
-{
-	static const float half[5];
-	kz_array *begin = NULL;
-	if (!array_check_is_cpu(_i)) {
-		return;
-	}
-	array_check_open("memory,init");
-	kz_array_release(arrays[1]);
-	ok(kz_array_create(&arrays[1], dev, KZ_F32, KZ_SHAPE(10), &err));
-	ok(kz_array_slice(&begin, arrays[1], KZ_AT(KZ_SLICE(0, 5)), &err));
-	ok(kz_array_set(begin, half, sizeof(half), &err));
-	ok(pick(3));
-	ck_assert_int_eq(pick(4), KZ_FAULT);
-	ck_assert_ptr_nonnull(strstr(err.log, "kernel 'pick': read of 4 bytes at address 0x"));
-	ck_assert_ptr_nonnull(strstr(err.log, " before anything was written there, which is inside "
-		"the 40-byte allocation"));
-	ck_assert_ptr_nonnull(strstr(err.log, "thread (1,0,0)"));
-	ck_assert_int_eq(err.line, 3);
-	kz_error_clear(&err);
-	kz_array_release(begin);
-	array_check_close();
-}
-END_TEST
-
 /* What kz_device_reports has told. */
 static int told;
 static kz_report last;
@@ -304,8 +278,6 @@ SUITE(array_check)
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, an_element_beside_an_array_is_a_fault_that_names_the_array, 0,
 		count * (int)countof(rows));
-	tcase_add_loop_test(tc, an_element_that_was_never_written_is_told_when_it_is_read, 0,
-		count);
 	tcase_add_loop_test(tc, memory_of_a_released_array_is_a_fault, 0, count);
 	tcase_add_loop_test(tc, the_place_of_a_fault_is_in_a_file_that_exists, 0, count * WAYS);
 	tcase_add_loop_test(tc, an_unknown_check_is_an_error_that_says_what_is_expected, 0,

@@ -17,7 +17,7 @@
 #include "cpu/abi/api_array.h"
 
 #include "base/alloc.h"
-#include "cpu/check/check_kernel.h"
+#include "cpu/check/report.h"
 #include "cpu/exec/worker_pool.h"
 #include "cpu/mem/fault.h"
 #include "cpu/profile/profile.h"
@@ -177,6 +177,9 @@ static CUresult context_create_locked(struct context **out, unsigned flags, CUde
 	context->host.find_condition = condition_find_value;
 	context->host.may_access = device_count() > 1 ? context_may_access : NULL;
 	context->host.check = access_check;
+	if (settings_checks() != 0) {
+		report_save();
+	}
 	context_init_limits(context);
 	pthread_mutex_init(&context->lock, NULL);
 	pthread_mutex_init(&context->host.output_lock, NULL);
@@ -192,6 +195,9 @@ fail:
 /* The context has no handle any more, and the lock is not held. */
 static void context_destroy(struct context *context)
 {
+	if (settings_checks() != 0) {
+		report_save();
+	}
 	struct device *device = context->device;
 	context_clear(context);
 	context_close_streams(context);

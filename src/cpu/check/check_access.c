@@ -9,7 +9,7 @@
  */
 #include "base/common.h"
 
-#include "cpu/check/check_kernel.h"
+#include "cpu/check/report.h"
 
 #include "cpu/mem/unwritten.h"
 
@@ -126,6 +126,21 @@ static const struct ptx_var *access_find_var(const struct access *access, uint32
 	return var;
 }
 
+/* The shared variable that has an offset; NULL: none. */
+static const struct ptx_var *access_var_at(const struct access *access, uint64_t offset)
+{
+	const struct ptx_func *func = access->kernel->func;
+	const uint64_t dynamic = access->warp->launch->dynamic_shared;
+	for (size_t i = 0; i < func->var_count; i++) {
+		const struct ptx_var *var = func->vars[i];
+		if (var->space == PTX_SHARED
+		    && offset - var->offset < (ptx_is_dynamic(var) ? dynamic : var->size)) {
+			return var;
+		}
+	}
+	return NULL;
+}
+
 /* --- What is wrong --- */
 
 /* The last name in a mangled one: "tile" of _ZZ6kernelPfE4tile. */
@@ -179,14 +194,14 @@ static void access_deny_address(const struct access *access)
 			"the block's shared memory");
 		return;
 	}
-	snprintf(text, sizeof(text), "access to address 0x%" PRIx64, access->at);
 	// The first byte that must not be accessed is what memory_describe is asked about.
 	uint64_t bad = access->at;
 	while (bad < access->at + access->size - 1
 	       && memory_holds(access->kernel->memory, bad, 1, false, NULL)) {
 		bad++;
 	}
-	snprintf(text, sizeof(text), "access to address 0x%" PRIx64, bad);
+	snprintf(text, sizeof(text), "access to address 0x%" PRIx64 "%s", bad, bad == 0
+		? ", which is in no allocation" : "");
 	rt_deny(access->warp, access->lane, bad, CUDA_ERROR_ILLEGAL_ADDRESS, text);
 }
 
@@ -196,6 +211,27 @@ static void access_deny_alignment(const struct access *access)
 	snprintf(text, sizeof(text), "access to address 0x%" PRIx64
 		", which is not a multiple of %u", access->at, access->size & -access->size);
 	rt_deny(access->warp, access->lane, 0, CUDA_ERROR_MISALIGNED_ADDRESS, text);
+}
+
+/* Where memory is that can be accessed: "address 0x10, which is inside ...". */
+static void access_describe(const struct access *access, uint64_t address, char *text, size_t size)
+{
+	const struct rt_range local = access_local_range(access);
+	const uint64_t shared = address - (uintptr_t)access->warp->shared;
+	char where[128];
+	if (access_is_shared(access)) {
+		const struct ptx_var *var = access_var_at(access, shared);
+		snprintf(text, size, "offset %" PRIu64 " of %s%.60s%s",
+			var ? shared - var->offset : shared, var ? "the shared variable '"
+			: "the block's shared memory", var ? access_var_name(var->name) : "",
+			var ? "'" : "");
+	} else if (address - local.begin < local.size) {
+		snprintf(text, size, "offset %" PRIu64 " of the thread's local memory",
+			address - local.begin);
+	} else {
+		memory_describe(access->kernel->memory, address, where, sizeof(where));
+		snprintf(text, size, "address 0x%" PRIx64 ", which is %s", address, where);
+	}
 }
 
 /* --- Questions --- */
@@ -221,33 +257,57 @@ static bool access_check_memory(const struct access *access, uint32_t number,
 	return true;
 }
 
-static bool access_check_init(const struct access *access)
+/* Report the first lane that uses what nothing has written, of so many. */
+static void access_report_unwritten(const struct access *access, uint64_t bad, unsigned count)
 {
-	struct memory_range range;
-	uint64_t bad = 0;
-	if (access->kind != RT_WRITES
-	    && memory_find(access->kernel->memory, access->at, &range)
-	    && range.kind == MEMORY_DEVICE
-	    && access->size <= range.size - (access->at - range.address)) {
-		bad = unwritten_find(access->at, access->size, range.address,
-			range.address + range.size);
+	const struct rt_warp *warp = access->warp;
+	struct report report = {.check = CHECK_INIT, .kernel = access->kernel, .count = count,
+		.side_count = 1};
+	struct report_side *side = &report.sides[0];
+	char where[192];
+	access_describe(access, bad, where, sizeof(where));
+	snprintf(side->what, sizeof(side->what), "use of %u byte%s at %s, before anything was "
+		"written there", access->size, access->size == 1 ? "" : "s", where);
+	side->line = warp->line;
+	for (int axis = 0; axis < 3; axis++) {
+		side->block[axis] = warp->ctaid[axis];
+		side->thread[axis] = warp->launch->tid[axis][warp->first + access->lane];
 	}
-	if (bad != 0) {
-		char text[128];
-		snprintf(text, sizeof(text), "access to address 0x%" PRIx64
-			" before anything was written there", bad);
-		rt_deny(access->warp, access->lane, bad, CUDA_ERROR_LAUNCH_FAILED, text);
+	report_add(&report);
+}
+
+/* The kernel goes on. */
+static void access_check_init(const struct access *access, uint32_t lanes)
+{
+	struct access first = *access;
+	uint64_t first_bad = 0;
+	unsigned count = 0;
+	for (; lanes != 0; lanes &= lanes - 1) {
+		const unsigned lane = (unsigned)__builtin_ctz(lanes);
+		const uint64_t at = access->warp->at[lane];
+		const uint64_t bad = unwritten_find(at, access->size);
+		if (bad != 0 && count++ == 0) {
+			first.lane = lane;
+			first.at = at;
+			first_bad = bad;
+		}
 	}
-	return bad == 0;
+	if (count > 0) {
+		access_report_unwritten(&first, first_bad, count);
+	}
 }
 
 /* Whether it is not the memory of another device, to which this one has no access. */
-static bool access_check_device(const struct access *access)
+static bool access_check_device(const struct access *access, struct rt_range *range)
 {
 	const struct rt_host *host = access->warp->launch->host;
 	struct memory_range memory;
-	if (!memory_find(access->kernel->memory, access->at, &memory)
-	    || host->may_access(host, access->at, access->size)) {
+	if (!memory_find(access->kernel->memory, access->at, &memory)) {
+		return true;
+	}
+	if (host->may_access(host, access->at, access->size)) {
+		*range = memory.kind == MEMORY_MAPPED ? *range
+			: (struct rt_range){memory.address, memory.size};
 		return true;
 	}
 	char text[128];
@@ -263,19 +323,25 @@ uint32_t access_check(struct rt_warp *warp, uint32_t access, uint32_t var)
 	struct access one = {.warp = warp, .kernel = kernel, .size = warp->access,
 		.is_shared = access >> 8, .kind = (enum rt_access)(access & 0xff)};
 	struct rt_range range = {0}, *kept = &warp->ranges[warp->line % RT_RANGES];
-	for (uint32_t left = warp->gathers; left != 0; left &= left - 1) {
+	for (uint32_t left = one.kind == RT_USES ? 0 : warp->gathers; left != 0;
+	     left &= left - 1) {
 		one.lane = (unsigned)__builtin_ctz(left);
 		one.at = warp->at[one.lane];
-		if ((warp->launch->host->may_access && !access_check_device(&one))
+		if ((warp->launch->host->may_access && !access_check_device(&one, &range))
 		    || (kernel->checks & check_bit(CHECK_MEMORY)
-			&& !access_check_memory(&one, var, &range))
-		    || (kernel->checks & check_bit(CHECK_INIT) && !access_check_init(&one))) {
+			&& !access_check_memory(&one, var, &range))) {
 			return 1u << one.lane;
 		}
 	}
-	if (kernel->checks == check_bit(CHECK_MEMORY)) {
-		*kept = range;
-		warp->access = 0;
+	if (kernel->checks & check_bit(CHECK_INIT)
+	    && (one.kind == RT_USES || one.kind == RT_CHANGES)) {
+		access_check_init(&one, warp->gathers);
 	}
+	if (kernel->checks & check_bit(CHECK_MEMORY)) {
+		warp->access = 0;
+	} else if (!warp->launch->host->may_access) {
+		range = (struct rt_range){0, UINT64_MAX};
+	}
+	*kept = range.size > 0 ? range : *kept;
 	return 0;
 }

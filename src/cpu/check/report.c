@@ -11,6 +11,7 @@
 #include "base/common.h"
 
 #include "cpu/check/report.h"
+#include "cpu/check/report_file.h"
 
 #include "base/alloc.h"
 #include "base/env.h"
@@ -174,6 +175,11 @@ static bool report_is_suppressed(const struct kept_report *kept, const struct re
 
 /* --- The list --- */
 
+static uint64_t report_count(const struct report *report)
+{
+	return report->count > 0 ? report->count : 1;
+}
+
 static bool report_is_same(const struct kept_report *kept, const struct report *report)
 {
 	bool same = kept->check == report->check
@@ -239,7 +245,7 @@ static struct kept_report *report_make(const struct report *report)
 	kept->check = report->check;
 	kept->out.check = report_check_names[report->check];
 	kept->out.side_count = (int)report->side_count;
-	kept->out.count = 1;
+	kept->out.count = report_count(report);
 	kept->out.kernel = mem_strndup(report->kernel->name, strlen(report->kernel->name));
 	for (size_t i = 0; ok && i < report->side_count; i++) {
 		kept->lines[i] = report->sides[i].line;
@@ -258,13 +264,39 @@ static struct kept_report *report_make(const struct report *report)
 	return kept;
 }
 
+/* The lock is held.  What cannot be written is said on standard error, for a check that fails in
+ * silence looks like one that has found nothing. */
+static void report_save_locked(void)
+{
+	const char *path = settings_report_file();
+	struct kudzu_report *all = path ? mem_zalloc(reports.count + 1, sizeof(*all)) : NULL;
+	size_t count = 0;
+	for (const struct kept_report *kept = reports.first; all && kept; kept = kept->next) {
+		all[count++] = kept->out;
+	}
+	if (path && !(all && report_file_write(path, settings_checks(), all, count))) {
+		char text[256];
+		snprintf(text, sizeof(text), "kudzu: KUDZU_CHECK_REPORT: cannot write '%.150s'\n",
+			path);
+		(void)file_print(stderr, text, strlen(text));
+	}
+	mem_free(all);
+}
+
+void report_save(void)
+{
+	pthread_mutex_lock(&reports.lock);
+	report_save_locked();
+	pthread_mutex_unlock(&reports.lock);
+}
+
 void report_add(const struct report *report)
 {
 	fault_hold();
 	pthread_mutex_lock(&reports.lock);
 	struct kept_report *kept = report_find(report);
 	if (kept) {
-		kept->out.count++;
+		kept->out.count += report_count(report);
 	} else if (reports.count < REPORT_MOST && (kept = report_make(report))) {
 		if (report_is_suppressed(kept, report)) {
 			report_free(kept);
@@ -272,6 +304,7 @@ void report_add(const struct report *report)
 			*(reports.end ? reports.end : &reports.first) = kept;
 			reports.end = &kept->next;
 			reports.count++;
+			report_save_locked();
 			if (settings_prints_reports()) {
 				(void)file_print(stderr, kept->out.text, strlen(kept->out.text));
 				(void)file_flush(stderr);

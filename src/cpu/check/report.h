@@ -19,12 +19,16 @@ struct report_side {
 struct report {
 	enum check check;
 	const struct check_kernel *kernel;
+	uint64_t count;      /* how often that was found now; 0: once */
 	size_t side_count;   /* at least 1, at most KUDZU_REPORT_SIDES */
 	struct report_side sides[KUDZU_REPORT_SIDES];
 };
 
 /* Add a report, unless it is suppressed.  One of the same check, kernel and lines is counted. */
 void report_add(const struct report *report);
+/* Write the file of KUDZU_CHECK_REPORT, if there is one: when a check becomes active, and when the
+ * counts are final. */
+void report_save(void);
 /* Copy the first `most` reports; how many there are.  The texts live as long as the driver. */
 size_t report_list(struct kudzu_report *out, size_t most);
 

@@ -21,6 +21,7 @@
 #include "cpu/codegen/values/emit_value.h"
 #include "cpu/ir/cfg.h"
 #include "cpu/ir/origin.h"
+#include "cpu/ir/uses.h"
 #include "cpu/ir/yield.h"
 
 #include <string.h>
@@ -138,9 +139,10 @@ static bool emit_init(struct emit *e, unsigned class)
 	e->written = mem_zalloc(func->reg_count + 1, sizeof(*e->written));
 	e->values = mem_zalloc(func->value_count + 1, sizeof(*e->values));
 	e->origins = e->asks ? origin_find(func) : NULL;
+	e->uses = e->asks ? uses_find(func) : NULL;
 	bool ok = e->regs && e->blocks && e->diverged && e->resumes && e->order && e->yield_points
 		&& e->kept && e->entering && e->live && e->entries && e->written && e->values
-		&& (e->origins || !e->asks) && yield_find_points(func, e->yield_points)
+		&& ((e->origins && e->uses) || !e->asks) && yield_find_points(func, e->yield_points)
 		&& (e->width == 1 || uniformity_analyze(&e->uniformity, func,
 			block_class_base(class), e->width, e->yield_points));
 	if (!ok) {
@@ -197,6 +199,7 @@ bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const struct jit_order *o
 	mem_free(e.entries);
 	mem_free(e.values);
 	mem_free(e.origins);
+	mem_free(e.uses);
 	mem_free(e.written);
 	emit_debug_finish(&e);
 	emit_count_free(&e);

@@ -31,13 +31,9 @@ static void inst_call_plain(struct emit *e, const struct ptx_inst *inst)
 }
 
 /* W = 32: once for all lanes if they have it alike. */
-static void inst_call_emitter(struct emit *e, const struct ptx_inst *inst)
+static void inst_call_once(struct emit *e, const struct ptx_inst *inst)
 {
 	struct uniformity made = {.is_vector = true};
-	if (e->asks) {
-		emit_check(e, inst);
-	}
-	emit_count_access(e, inst);
 	if (!e->strategy->is_scalar) {
 		made = uniformity_of_result(&e->uniformity, inst);
 	}
@@ -52,6 +48,20 @@ static void inst_call_emitter(struct emit *e, const struct ptx_inst *inst)
 	emit_set_mode(e, vectors);
 	e->offsets = NULL;
 	emit_count_rest(e);
+}
+
+static void inst_call_emitter(struct emit *e, const struct ptx_inst *inst)
+{
+	LLVMValueRef at = NULL;
+	if (e->asks) {
+		emit_check(e, inst);
+		at = emit_check_uses(e, inst) ? emit_check_address(e, inst) : NULL;
+	}
+	emit_count_access(e, inst);
+	inst_call_once(e, inst);
+	if (at) {
+		emit_check_loaded(e, inst, at);
+	}
 }
 
 /* Around the instruction: all lanes do it, or none. */

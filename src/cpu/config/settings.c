@@ -227,6 +227,12 @@ bool settings_prints_reports(void)
 	return checks && *checks && !(print && strcmp(print, "0") == 0);
 }
 
+const char *settings_report_file(void)
+{
+	const char *path = env_get("KUDZU_CHECK_REPORT");
+	return path && *path ? path : NULL;
+}
+
 bool settings_asks(void)
 {
 	return settings_checks() != 0 || settings_get(SETTING_DEVICES, 1) > 1;

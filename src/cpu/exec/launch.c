@@ -24,6 +24,7 @@
 #include "cpu/exec/launch_float.h"
 #include "cpu/exec/launch_job.h"
 #include "cpu/exec/nontemporal.h"
+#include "cpu/mem/unwritten.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -209,6 +210,24 @@ static void launch_switch_code(struct launch_job *job, struct worker *w,
 	fault_release();
 }
 
+/* Whether what a block has not written is to be known. */
+static bool launch_checks_init(const struct launch_job *job)
+{
+	return unlikely(job->request->check)
+		&& job->request->check->checks & check_bit(CHECK_INIT);
+}
+
+/* The memory of a block that is about to begin. */
+static void launch_clear_frame(const struct launch_job *job, const struct block_frame *frame)
+{
+	if (launch_checks_init(job)) {
+		unwritten_fill((uintptr_t)frame->shared.data, job->own_shared);
+		if (frame->local.data) {
+			unwritten_fill((uintptr_t)frame->local.data, frame->layout.locals_size);
+		}
+	}
+}
+
 /* On to what follows so many blocks of a row. */
 static void launch_pass_blocks(struct launch_job *job, struct worker *w, uint32_t count)
 {
@@ -314,6 +333,7 @@ static void launch_begin_beside(struct launch_job *job, struct worker *w)
 	for (size_t i = 0; i < job->most_places; i++) {
 		struct resident_place *place = resident_place(&job->launcher->resident, i);
 		if (launch_take_place(place, PLACE_EMPTY)) {
+			launch_clear_frame(job, &place->frame);
 			block_start(&place->frame.block, w->ctaid, 1);
 			launch_pass_blocks(job, w, 1);
 			size_t in_use = atomic_load(&job->places_in_use);
@@ -361,7 +381,9 @@ static void launch_run_blocks(struct launch_job *job, struct worker *w)
 			}
 			/* one call may run several blocks of a row of the grid */
 			uint64_t most = job->launch.nctaid[0] - w->ctaid[0];
-			most = w->to - w->at < most ? w->to - w->at : most;
+			most = launch_checks_init(job) ? 1 : w->to - w->at < most ? w->to - w->at
+				: most;
+			launch_clear_frame(job, w->frame);
 			block_start(&w->frame->block, w->ctaid, (uint32_t)most);
 			w->in_block = true;
 			w->has_passed = false;
@@ -434,6 +456,7 @@ static struct resident_place *launch_choose_block(struct launch_job *job)
 	struct resident_place *place = launch_find_place(job, PLACE_EMPTY, 0);
 	uint32_t ctaid[3];
 	launch_locate(job, seeded_take_block(schedule), ctaid);
+	launch_clear_frame(job, &place->frame);
 	block_start_threads(&place->frame.block, ctaid);
 	launch_profile_bind(job, job->launcher->workers, &place->frame.block);
 	atomic_store(&place->state, PLACE_FREE);
@@ -666,6 +689,7 @@ static bool launch_set_up_places(struct launch_job *job)
 		place->frame.block.run = job->kernel->run;
 		place->frame.block.stop = &job->failure;
 		launch_locate(job, i, ctaid);
+		launch_clear_frame(job, &place->frame);
 		block_start(&place->frame.block, ctaid, 1);
 		atomic_store(&place->state, PLACE_FREE);
 	}
@@ -687,7 +711,9 @@ static bool launch_set_up_schedule(struct launch_job *job)
 	for (size_t i = 0; i < job->blocks; i++) {
 		uint32_t ctaid[3];
 		launch_locate(job, i, ctaid);
-		block_start_threads(&resident_place(&launcher->resident, i)->frame.block, ctaid);
+		struct block_frame *frame = &resident_place(&launcher->resident, i)->frame;
+		launch_clear_frame(job, frame);
+		block_start_threads(&frame->block, ctaid);
 	}
 	schedule->begun = job->blocks;
 	return true;

@@ -90,8 +90,9 @@ struct rt_exchange {
 struct texture;
 struct surface;
 
-/* What an access does, and what rt_calls.check is told of it. */
-enum rt_access { RT_READS, RT_WRITES, RT_CHANGES };
+/* What an access does, and what rt_calls.check is told of it.  RT_USES: these lanes have read what
+ * may be unwritten, and are about to use it. */
+enum rt_access { RT_READS, RT_WRITES, RT_CHANGES, RT_USES };
 
 static inline uint32_t rt_pack_access(enum rt_access kind, bool is_shared)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * KUDZU_CHECK=memory: the first wrong access is found, and reported with line, thread and address;
- * with init, so is the first read of what nothing has written.
+ * KUDZU_CHECK=memory: the first wrong access is found, and reported with line, thread and address.
  */
 #include "base/common.h"
 
@@ -140,88 +139,6 @@ START_TEST(an_address_that_no_processor_has_is_told)
 }
 END_TEST
 
-static const char reads_bytes[] = "cvt.u64.u32 %rd5, %r1;\nadd.u64 %rd3, %rd1, %rd5;\n"
-	"ld.global.u8 %r3, [%rd3];\nst.global.u32 [%rd4], %r3;";
-
-/* Of `size` bytes so many were written, from the start. */
-static const struct {
-	const char *body;
-	size_t size, written;
-	const char *what, *where; /* NULL: nothing is wrong */
-	size_t at;                /* of which byte it is told */
-} unwritten[] = {
-	{copy, 128, 128, NULL, NULL, 0},
-	{copy, 128, 0, ": read of 4 bytes at", "thread (0,0,0); k.cu:7", 0},
-	{copy, 128, 80, ": read of 4 bytes at", "thread (20,0,0); k.cu:7", 80},
-	{copy, 128, 124, ": read of 4 bytes at", "thread (31,0,0); k.cu:7", 124},
-	{copy_20, 128, 80, NULL, NULL, 0},
-	{copy_20, 128, 76, ": read of 4 bytes at", "thread (19,0,0); k.cu:7", 76},
-	{copy_branch, 128, 80, NULL, NULL, 0},
-	{copy_branch, 128, 76, ": read of 4 bytes at", "thread (19,0,0); k.cu:7", 76},
-	{copy_odd, 128, 4, ": read of 4 bytes at", "thread (1,0,0); k.cu:7", 4},
-	{copy_backwards, 128, 124, ": read of 4 bytes at", "thread (0,0,0); k.cu:7", 124},
-	{copy_generic, 128, 64, ": read of 4 bytes at", "thread (16,0,0); k.cu:7", 64},
-	{pairs, 256, 252, ": read of 8 bytes at", "thread (31,0,0); k.cu:7", 252},
-	{same, 128, 80, ": read of 4 bytes at", "thread (0,0,0); k.cu:7", 80},
-	{reads_bytes, 33, 32, NULL, NULL, 0},
-	{reads_bytes, 36, 20, ": read of 1 byte at", "thread (20,0,0); k.cu:7", 20},
-	{reads_bytes, 35, 20, ": read of 1 byte at", "thread (20,0,0); k.cu:7", 20},
-	{add, 4, 4, ": atomic operation on 4 bytes", "past the end", 4},
-	{add, 128, 4, ": atomic operation on 4 bytes at", "thread (1,0,0); k.cu:7", 4},
-	{write, 128, 0, NULL, NULL, 0},
-	{write_byte, 128, 0, NULL, NULL, 0},
-};
-
-START_TEST(what_nothing_has_written_is_told_when_it_is_read)
-{
-	char address[64];
-	size_t at = (size_t)_i / countof(widths);
-	setenv("KUDZU_CHECK", "memory,init", 1);
-	setenv("KUDZU_CPU_WIDTH", widths[(size_t)_i % countof(widths)], 1);
-	CUdeviceptr in = alloc(unwritten[at].size);
-	OK(cuMemsetD8_v2(in, 7, unwritten[at].written));
-	CUresult result = run(unwritten[at].body, in, alloc(128));
-	if (!unwritten[at].what) {
-		ck_assert_int_eq(result, CUDA_SUCCESS);
-		return;
-	}
-	bool is_inside = unwritten[at].at < unwritten[at].size;
-	ck_assert_int_eq(result, is_inside ? CUDA_ERROR_LAUNCH_FAILED
-		: CUDA_ERROR_ILLEGAL_ADDRESS);
-	snprintf(address, sizeof(address), is_inside
-		? "address 0x%llx before anything was written there" : "address 0x%llx",
-		in + unwritten[at].at);
-	check_log(unwritten[at].what);
-	check_log(unwritten[at].where);
-	check_log(address);
-}
-END_TEST
-
-CUresult cuMemAllocAsync(CUdeviceptr *out, size_t size, CUstream stream);
-
-/* By a kernel, a copy, or the program itself, which can write managed memory. */
-START_TEST(what_anything_has_written_can_be_read)
-{
-	static const uint32_t zeros[32];
-	CUdeviceptr a = 0, managed = 0;
-	setenv("KUDZU_CHECK", "memory,init", 1);
-	setenv("KUDZU_CPU_WIDTH", widths[_i], 1);
-	OK(cuMemAllocAsync(&a, 128, NULL));
-	OK(cuMemAllocManaged(&managed, 128, CU_MEM_ATTACH_GLOBAL));
-	OK(run(write, a, 0));
-	OK(run(copy, a, managed));
-	OK(run(copy, managed, alloc(128)));
-	OK(cuMemcpyHtoD_v2(a, zeros, 128));
-	OK(run(copy, a, managed));
-	CUdeviceptr b = alloc(128);
-	OK(cuMemcpyDtoD_v2(b, a, 128));
-	OK(run(copy, b, a));
-	OK(cuMemAllocAsync(&a, 128, NULL));
-	FAILS(LAUNCH_FAILED, run(copy, a, b));
-	check_log("before anything was written there");
-}
-END_TEST
-
 /* What a line does, and where it comes from. */
 START_TEST(a_line_of_ptx_is_described)
 {
@@ -257,9 +174,6 @@ SUITE(check_memory)
 		(int)(countof(cases) * countof(widths)));
 	tcase_add_tests(tc, countof(widths), what_was_freed_is_told_even_after_many_others,
 		an_address_that_no_processor_has_is_told);
-	tcase_add_loop_test(tc, what_nothing_has_written_is_told_when_it_is_read, 0,
-		(int)(countof(unwritten) * countof(widths)));
-	tcase_add_tests(tc, countof(widths), what_anything_has_written_can_be_read);
 	tcase_add_test(tc, a_line_of_ptx_is_described);
 	return suite;
 }

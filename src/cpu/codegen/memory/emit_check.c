@@ -9,6 +9,9 @@
  * That function knows all memory, so what this file does decides how fast a check is, but not what
  * it finds.  The result is the first lane that must not go on; it traps.
  *
+ * With KUDZU_CHECK=init, memory that nothing has written has a value of its own (mem/unwritten.h).
+ * After a load of what is not only copied (ir/uses.h), a lane that got this value asks, too.
+ *
  * LLVM moves no access over these calls.  KUDZU_CHECK turns this on, and so does KUDZU_CPU_DEVICES,
  * since a kernel must not access the memory of any device.  Without it a fault is reported with
  * less (emit_note_access).
@@ -20,7 +23,9 @@
 #include "cpu/codegen/values/emit_access.h"
 #include "cpu/codegen/values/emit_lanes.h"
 #include "cpu/codegen/values/emit_value.h"
+#include "base/checks.h"
 #include "cpu/ir/origin.h"
+#include "cpu/ir/uses.h"
 
 #include <string.h>
 
@@ -225,30 +230,113 @@ static void check_ask(struct emit *e, const struct check_site *site, LLVMValueRe
 	e->mask = mask;
 }
 
-static void check_place(struct emit *e, const struct ptx_inst *inst, const struct check_site *site)
+/* The addresses of the lanes, as numbers. */
+static LLVMValueRef check_addresses(struct emit *e, const struct ptx_inst *inst,
+	const struct check_site *site)
 {
 	struct ptx_inst as = *inst;
 	as.space = site->space;
-	LLVMValueRef at = emit_is_vector(e) ? emit_lane_addresses(e, &as, site->place)
+	return emit_is_vector(e) ? emit_lane_addresses(e, &as, site->place)
 		: check_lane_address(e, site);
-	LLVMValueRef lanes = emit_is_vector(e) ? emit_active(e)
-		: ir_shl(e, emit_u32(e, 1), emit_lane_number(e));
-	if (site->size > 0) {
+}
+
+static LLVMValueRef check_lanes(struct emit *e)
+{
+	return emit_is_vector(e) ? emit_active(e) : ir_shl(e, emit_u32(e, 1), emit_lane_number(e));
+}
+
+static void check_place(struct emit *e, const struct ptx_inst *inst, const struct check_site *site)
+{
+	LLVMValueRef at = check_addresses(e, inst, site);
+	LLVMValueRef lanes = check_lanes(e);
+	if (site->kind == RT_CHANGES && e->checks & check_bit(CHECK_INIT)) {
+		check_ask(e, site, at, lanes);
+	} else if (site->size > 0) {
 		check_ask(e, site, at, check_doubtful(e, site, at, lanes));
 	} else {
 		check_note(e, site, at, lanes);
 	}
 }
 
+/* What flatten.c makes of a call accesses frames of its own, and the second half of an instruction
+ * that waits has nothing to ask. */
+static bool check_is_of_program(const struct ptx_inst *inst)
+{
+	const char *spelling = ptx_rows[inst->op].spelling;
+	return !inst->is_second && inst->text
+		&& strncmp(inst->text, spelling, strlen(spelling)) == 0;
+}
+
 void emit_check(struct emit *e, const struct ptx_inst *inst)
 {
 	struct check_site sites[2];
-	const size_t count = check_find_sites(e, inst, sites);
+	const size_t count = check_is_of_program(inst) ? check_find_sites(e, inst, sites) : 0;
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, line),
 		emit_u32(e, (uint64_t)inst->line));
 	for (size_t i = 0; i < count; i++) {
 		if (!check_is_clear(&sites[i])) {
 			check_place(e, inst, &sites[i]);
 		}
+	}
+}
+
+/* --- Unwritten memory --- */
+
+/* Whether elements have the value of what was never written.  Bytes and halves are compared with
+ * all that are in it, and rt_calls.check looks at the whole word. */
+static LLVMValueRef check_is_unwritten(struct emit *e, LLVMValueRef value)
+{
+	const unsigned bits = ir_width(value);
+	LLVMValueRef is = NULL;
+	for (unsigned at = 0; at < (bits > 32 ? bits : 32); at += bits < 32 ? bits : 32) {
+		LLVMValueRef part = bits > 32 ? ir_trunc(e, ir_lshr_by(e, value, at), e->i32)
+			: value;
+		const uint64_t word = bits < 32 ? CHECK_UNWRITTEN >> at & ((1u << bits) - 1)
+			: CHECK_UNWRITTEN;
+		LLVMValueRef same = ir_icmp(e, LLVMIntEQ, part, emit_const(e, LLVMTypeOf(part),
+			word));
+		is = is ? ir_or(e, is, same) : same;
+	}
+	return is;
+}
+
+bool emit_check_uses(const struct emit *e, const struct ptx_inst *inst)
+{
+	return (inst->op == PTX_OP_LD || inst->op == PTX_OP_LDU) && check_is_of_program(inst)
+		&& e->checks & check_bit(CHECK_INIT) && inst->space != PTX_PARAM
+		&& inst->space != PTX_CONST && inst->types[0] != PTX_PRED
+		&& ptx_type_size(inst->types[0]) <= sizeof(uint64_t)
+		&& uses_of_load(e->uses, inst);
+}
+
+LLVMValueRef emit_check_address(struct emit *e, const struct ptx_inst *inst)
+{
+	struct check_site sites[2];
+	(void)check_find_sites(e, inst, sites);
+	return check_addresses(e, inst, &sites[0]);
+}
+
+void emit_check_loaded(struct emit *e, const struct ptx_inst *inst, LLVMValueRef at)
+{
+	static const enum ptx_type types[] = {PTX_B8, PTX_B16, PTX_B32, PTX_B64};
+	const struct ptx_operand *to = &inst->operands[0];
+	const bool is_vector = to->kind == PTX_VECTOR;
+	const enum ptx_type type = types[__builtin_ctz((unsigned)ptx_type_size(inst->types[0]))];
+	struct check_site sites[2];
+	LLVMValueRef is = NULL;
+	(void)check_find_sites(e, inst, sites);
+	for (size_t i = 0; i < (is_vector ? to->count : 1); i++) {
+		const struct ptx_operand *element = is_vector ? &to->elements[i] : to;
+		if (element->kind == PTX_REG) {
+			LLVMValueRef same = check_is_unwritten(e, emit_use(e, element, type));
+			is = is ? ir_or(e, is, same) : same;
+		}
+	}
+	if (is) {
+		LLVMValueRef lanes = check_lanes(e);
+		sites[0].kind = RT_USES;
+		check_ask(e, &sites[0], at, emit_is_vector(e)
+			? ir_and(e, emit_lane_bits(e, is), lanes)
+			: ir_select(e, is, lanes, emit_u32(e, 0)));
 	}
 }

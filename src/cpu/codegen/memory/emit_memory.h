@@ -54,5 +54,10 @@ LLVMValueRef emit_load_row(struct emit *e, LLVMTypeRef type, LLVMValueRef place,
 
 /* emit_check.c: before an instruction, if the kernel asks. */
 void emit_check(struct emit *e, const struct ptx_inst *inst);
+/* Whether it loads what may be unwritten and must not be.  Then keep the addresses from before it,
+ * and look at what it has loaded. */
+bool emit_check_uses(const struct emit *e, const struct ptx_inst *inst);
+LLVMValueRef emit_check_address(struct emit *e, const struct ptx_inst *inst);
+void emit_check_loaded(struct emit *e, const struct ptx_inst *inst, LLVMValueRef at);
 
 #endif

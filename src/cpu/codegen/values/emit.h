@@ -139,7 +139,8 @@ struct emit {
 	bool failed;
 	unsigned checks;                /* a set: see emit_check.c */
 	bool asks;                      /* before each access, */
-	struct ptx_var **origins;       /* and then this is as origin_find gives it */
+	struct ptx_var **origins;       /* and then these are as origin_find */
+	bool *uses;                     /* and uses_find give them */
 	bool is_debugged;               /* see emit_debug.c */
 	bool has_avx2;                  /* masked gathers */
 	bool has_f16c;                  /* vectors of halves to floats and back */
