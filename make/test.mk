@@ -348,7 +348,7 @@ check-instructions: all $(BUILD)/bench/bench_host $(BUILD)/libcuda-stub.so ## wh
 	$(call step,$@,$(nvrtc) $(test-cache) bench/instructions.sh $(abspath $(BUILD)))
 check-numpy = $(nvrtc) $(test-cache) tests/numeric/check_numpy --build $(abspath $(BUILD))
 check-float8 = $(nvrtc) $(test-cache) tests/numeric/check_float8 --build $(abspath $(BUILD))
-check-debug: all ## gdb in kernels: lines, calls, variables, watchpoints; seconds
+check-debug: all $(if $(cpu-driver),$(BUILD)/tests/dropin/vectoradd) ## gdb in kernels: lines, calls, variables, watchpoints; seconds
 	$(if $(cpu-driver),$(call step,$@,$(nvrtc) tests/debug/check $(BUILD) $(CASE)))
 check-numpy: lib ## what the library computes with arrays, beside numpy and scipy; TIMES=1 is 12,000 random cases
 	$(call step,$@,$(check-numpy) --times $(or $(TIMES),0.1))

@@ -100,7 +100,8 @@ static const struct command {
 {"debug", debug_main, ANY_NUMBER, "debug [OPTION...] FILE [ARG...]",
 	"debug kernels with gdb",
 	"Runs `kudzu run FILE ARG...` in gdb, which sees the kernels that the CPU device makes:\n"
-	"breakpoints on their lines, steps, calls, variables.\n"
+	"breakpoints on their lines, steps, calls, variables.  In gdb, `help kudzu` lists the\n"
+	"commands for blocks and threads.\n"
 	"\n"
 	"  kudzu debug [OPTION...] -- PROGRAM [ARG...]      a program that uses the library\n"
 	"  kudzu debug [OPTION...] cpu -- PROGRAM [ARG...]  one of the driver API\n"
@@ -155,8 +156,8 @@ static const struct command {
 	"The exit status is 0; 1 if a device cannot be used; 2 for an unknown device.\n"},
 {"new", new_main, 1, "new NAME",
 	"make a small project that uses the library",
-	"Makes a folder NAME with a C program that launches a kernel: Makefile, main.c, kernel.cu\n"
-	"and README.md.  NAME may be a path, whose last part is the program's name.\n"
+	"Makes a folder NAME with a C program that launches a kernel: Makefile, main.c, kernel.cu,\n"
+	"README.md, and launch.json for VS Code.  NAME may be a path, whose last part is the program's name.\n"
 	"\n"
 	"  kudzu new demo && cd demo && make && ./demo\n"
 	"\n"

@@ -19,7 +19,7 @@
 #define TEMPLATES(X) \
 	X(makefile, "Makefile", "Makefile") X(main, "main.c", "main.c") \
 	X(kernel, "kernel.cu", "kernel.cu") X(readme, "README.md", "README.md") \
-	X(gitignore, "gitignore", ".gitignore")
+	X(gitignore, "gitignore", ".gitignore") X(launch, "launch.json", ".vscode/launch.json")
 
 #define X(name, file, target) \
 	extern const char template_##name[] __attribute__((__visibility__("hidden"))); \
@@ -88,6 +88,10 @@ static bool new_write_template(
 	FILE *file = NULL;
 	if (path) {
 		snprintf(path, size, "%s/%s", folder, template->file);
+		char *slash = strrchr(path, '/');
+		*slash = '\0';
+		mkdir(path, 0777); // .vscode; the project's own exists
+		*slash = '/';
 		file = fopen(path, "wxe");
 	}
 	bool ok = file && new_fill(file, template->text, name);

@@ -2,8 +2,25 @@
 # Shared, constant and global variables; threads that wait at a barrier.
 from expect import *
 
-stop_at("// after", "if threadIdx.x == 2")
+stop_at("// barrier", "if t == 1")
 run("run")
+says("kudzu blocks", "block (0,0,0) of the grid (1,1,1)", "(4,1,1) threads")
+barrier = "at a barrier, line %d" % line_of("// barrier")
+says("kudzu threads", "(0,0,0): waiting " + barrier, "* (1,0,0): running",
+     "(2,0,0) to (3,0,0): not begun")
+run("delete")
+run("next")
+value("t", "1")
+run("next")
+is_at("turn", line_of("// after"))
+value("t", "1")
+says("kudzu threads", "(0,0,0): ended", "* (1,0,0): running",
+     "(2,0,0) to (3,0,0): waiting " + barrier)
+says("kudzu show 3", "(3,0,0): waiting", "before = 103", "threadIdx = {x = 3")
+says("kudzu show 4", "expected an index")
+says("kudzu until 0", "has ended")
+run("kudzu until 2")
+run("next")
 is_at("turn", line_of("// after"))
 value("tile", "{0, 10, 20, 30}")
 value("extra[3]", "3")

@@ -361,7 +361,8 @@ struct ptx_loc {
 struct ptx_debug_head {
 	uint32_t indexes[4][3];        /* threadIdx, blockIdx, blockDim, gridDim */
 	uint32_t line;                 /* of the source, where the thread waits */
-	uint32_t unused[3];
+	uint32_t grid;                 /* the number of the launch */
+	uint32_t unused[2];
 };
 
 /* For debuggers: where a variable of the source is while a kernel runs. */

@@ -52,7 +52,7 @@ struct emit_debug {
 	const struct ptx_scope *scope;
 	struct debug_types types;
 	LLVMValueRef frame, warp;   /* rooms for these pointers */
-	LLVMMetadataRef launch;     /* where the kernel is called, in no line */
+	LLVMMetadataRef launch_function, launch; /* where the kernel is called, in no line */
 };
 
 /* --- Files and functions --- */
@@ -224,6 +224,7 @@ bool emit_debug_init(struct emit *e)
 		LLVMDIBuilderCreateSubroutineType(d->builder, d->types.file, NULL, 0,
 			LLVMDIFlagZero), true, true, 0, LLVMDIFlagArtificial, false);
 	LLVMSetSubprogram(e->fn, launch);
+	d->launch_function = launch;
 	d->launch = LLVMDIBuilderCreateDebugLocation(e->context, 0, 0, launch, NULL);
 	e->here = d->launch;
 	LLVMSetCurrentDebugLocation2(e->builder, e->here);
@@ -259,6 +260,10 @@ void emit_debug_start(struct emit *e)
 	for (size_t i = 0; e->debug && i < 12; i++) {
 		emit_set_field(e, e->frame, first + 4 * i,
 			emit_sreg(e, debug_indexes[i / 3][i % 3]));
+	}
+	if (e->debug) {
+		emit_set_field(e, e->frame, offsetof(struct ptx_debug_head, grid),
+			ir_trunc(e, emit_sreg(e, PTX_SREG_GRIDID), e->s.i32));
 	}
 }
 
@@ -400,22 +405,59 @@ static void debug_declare_vars(struct emit *e, const struct debug_place *place)
 	}
 }
 
+static LLVMMetadataRef debug_variable(struct emit *e, LLVMMetadataRef scope, const char *name,
+	LLVMMetadataRef type)
+{
+	return LLVMDIBuilderCreateAutoVariable(e->debug->builder, scope, name, strlen(name),
+		e->debug->types.file, 0, type, true, LLVMDIFlagArtificial, 0);
+}
+
+static const struct {
+	const char *name, *type;
+} debug_index_names[4] = {{"threadIdx", "uint3"}, {"blockIdx", "uint3"}, {"blockDim", "dim3"},
+	{"gridDim", "dim3"}};
+
 /* threadIdx and the like are variables of each function. */
 static void debug_declare_indexes(struct emit *e, const struct debug_place *place)
 {
-	static const struct {
-		const char *name, *type;
-	} names[4] = {{"threadIdx", "uint3"}, {"blockIdx", "uint3"}, {"blockDim", "dim3"},
-		{"gridDim", "dim3"}};
 	struct emit_debug *d = e->debug;
-	for (size_t i = 0; i < countof(names); i++) {
+	for (size_t i = 0; i < countof(debug_index_names); i++) {
 		struct debug_way way = {.room = d->frame};
 		debug_go(&way, offsetof(struct ptx_debug_head, indexes) + 12 * i);
-		debug_declare(e, place, LLVMDIBuilderCreateAutoVariable(d->builder, place->di,
-			names[i].name, strlen(names[i].name), d->types.file, 0,
-			debug_type_index(&d->types, names[i].type), true,
-			LLVMDIFlagArtificial, 0), &way);
+		LLVMMetadataRef type = debug_type_index(&d->types, debug_index_names[i].type);
+		debug_declare(e, place,
+			debug_variable(e, place->di, debug_index_names[i].name, type), &way);
 	}
+}
+
+/* What debug.py reads: the slot of the thread, in the array of the slots of its block, and the head
+ * of its debug area. */
+static void debug_declare_slot(struct emit *e)
+{
+	struct emit_debug *d = e->debug;
+	LLVMMetadataRef number = debug_type_number(&d->types);
+	struct debug_field head[6];
+	for (size_t i = 0; i < 4; i++) {
+		head[i] = (struct debug_field){debug_index_names[i].name, 12 * i, 12,
+			debug_type_index(&d->types, debug_index_names[i].type)};
+	}
+	head[4] = (struct debug_field){"line", offsetof(struct ptx_debug_head, line), 4, number};
+	head[5] = (struct debug_field){"grid", offsetof(struct ptx_debug_head, grid), 4, number};
+	LLVMMetadataRef to_head = debug_type_pointer(&d->types, debug_type_struct(&d->types,
+		"kudzu_head", sizeof(struct ptx_debug_head), head, countof(head)));
+	const struct debug_field slot[] = {
+		{"first", offsetof(struct slot, warp.first), 4, number},
+		{"yield", offsetof(struct slot, warp.yield), 4, number},
+		{"resume", offsetof(struct slot, resume), 4, number},
+		{"head", offsetof(struct slot, frame), 8, to_head},
+		{"local", offsetof(struct slot, warp.local), 8, to_head},
+		{"local_size", offsetof(struct slot, warp.local_stride), 4, number},
+	};
+	const struct debug_place place = {.di = d->launch_function};
+	struct debug_way way = {.room = d->warp, .ops = {OP_PLUS_UCONST, 0}, .count = 2};
+	debug_declare(e, &place, debug_variable(e, place.di, "kudzu_slot",
+		debug_type_pointer(&d->types, debug_type_struct(&d->types, "kudzu_slot",
+			sizeof(struct slot), slot, countof(slot)))), &way);
 }
 
 void emit_debug_end(struct emit *e)
@@ -426,6 +468,9 @@ void emit_debug_end(struct emit *e)
 		if (d->places[i].scope->symbol) {
 			debug_declare_indexes(e, &d->places[i]);
 		}
+	}
+	if (d && !e->failed) {
+		debug_declare_slot(e);
 	}
 	if (d && d->types.failed && !e->failed) {
 		e->failed = true;

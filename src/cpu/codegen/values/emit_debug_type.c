@@ -196,17 +196,38 @@ LLVMMetadataRef debug_type_of(struct debug_types *types, const struct dwarf_die 
 	return type_get(types, die, DEPTH);
 }
 
+LLVMMetadataRef debug_type_number(struct debug_types *types)
+{
+	return LLVMDIBuilderCreateBasicType(types->builder, "unsigned int", 12, 32,
+		ENCODING_UNSIGNED, LLVMDIFlagZero);
+}
+
+LLVMMetadataRef debug_type_pointer(struct debug_types *types, LLVMMetadataRef to)
+{
+	return LLVMDIBuilderCreatePointerType(types->builder, to, 64, 0, 0, "", 0);
+}
+
+LLVMMetadataRef debug_type_struct(struct debug_types *types, const char *name, size_t size,
+	const struct debug_field *fields, size_t count)
+{
+	enum { MOST = 8 };
+	LLVMMetadataRef members[MOST];
+	assert(count <= MOST);
+	for (size_t i = 0; i < count; i++) {
+		members[i] = LLVMDIBuilderCreateMemberType(types->builder, types->unit,
+			fields[i].name, strlen(fields[i].name), types->file, 0,
+			8 * fields[i].size, 0, 8 * fields[i].offset, LLVMDIFlagZero,
+			fields[i].type);
+	}
+	return LLVMDIBuilderCreateStructType(types->builder, types->unit, name, strlen(name),
+		types->file, 0, 8 * size, 0, LLVMDIFlagZero, NULL, members, (unsigned)count, 0,
+		NULL, "", 0);
+}
+
 LLVMMetadataRef debug_type_index(struct debug_types *types, const char *name)
 {
-	static const char *const names[] = {"x", "y", "z"};
-	LLVMDIBuilderRef b = types->builder;
-	LLVMMetadataRef number = LLVMDIBuilderCreateBasicType(b, "unsigned int", 12, 32,
-		ENCODING_UNSIGNED, LLVMDIFlagZero);
-	LLVMMetadataRef members[3];
-	for (unsigned i = 0; i < countof(members); i++) {
-		members[i] = LLVMDIBuilderCreateMemberType(b, types->unit, names[i], 1,
-			types->file, 0, 32, 0, 32 * i, LLVMDIFlagZero, number);
-	}
-	return LLVMDIBuilderCreateStructType(b, types->unit, name, strlen(name), types->file, 0,
-		96, 0, LLVMDIFlagZero, NULL, members, countof(members), 0, NULL, "", 0);
+	LLVMMetadataRef number = debug_type_number(types);
+	const struct debug_field fields[] = {{"x", 0, 4, number}, {"y", 4, 4, number},
+		{"z", 8, 4, number}};
+	return debug_type_struct(types, name, 12, fields, countof(fields));
 }

@@ -23,7 +23,16 @@ struct debug_types {
 
 /* NULL, for which DWARF has void, is fine. */
 LLVMMetadataRef debug_type_of(struct debug_types *types, const struct dwarf_die *die);
-/* A structure of three unsigned numbers, x, y and z. */
+/* unsigned int; a pointer; a structure of ours; and one of three unsigned numbers, x, y and z. */
+struct debug_field {
+	const char *name;
+	size_t offset, size;
+	LLVMMetadataRef type;
+};
+LLVMMetadataRef debug_type_number(struct debug_types *types);
+LLVMMetadataRef debug_type_pointer(struct debug_types *types, LLVMMetadataRef to);
+LLVMMetadataRef debug_type_struct(struct debug_types *types, const char *name, size_t size,
+	const struct debug_field *fields, size_t count);
 LLVMMetadataRef debug_type_index(struct debug_types *types, const char *name);
 
 #endif
