@@ -33,14 +33,10 @@ __device__ inline double kz_number(unsigned long long bits)
 __device__ inline float kz_exponent(unsigned int n) { return kz_number((n + 127) << 23); }
 __device__ inline double kz_exponent(unsigned long long n) { return kz_number((n + 1023) << 52); }
 
-/* e^a = 2^n 2^f, |f| <= 0.5, to 1.2 units in the last place.  To add 1.5 2^23 rounds to integers,
- * which are the last bits then; f comes from log2(e) in two parts, 2^n in two halves, since n may
- * leave the range of one float. */
-__device__ inline float kz_exp(float a)
+/* 2^n 2^f, |f| <= 0.5, of shifted = n + 1.5 2^23, whose last bits are n.  2^n has two halves, since
+ * n may leave the range of one float. */
+__device__ inline float kz_exp2_sum(float shifted, float f)
 {
-	const float x = a > 89.0f ? 89.0f : a < -104.0f ? -104.0f : a;
-	const float shifted = fmaf(x, 0x1.715476p+0f, 0x1.8p+23f), n = shifted - 0x1.8p+23f;
-	const float f = fmaf(x, 0x1.4ae0c0p-26f, fmaf(x, 0x1.715476p+0f, -n));
 	float p = 0x1.41d334p-13f;
 	p = fmaf(p, f, 0x1.5f456ap-10f);
 	p = fmaf(p, f, 0x1.3b2dbcp-7f);
@@ -50,6 +46,15 @@ __device__ inline float kz_exp(float a)
 	p = fmaf(p, f, 1.0f);
 	const int whole = __float_as_int(shifted) - 0x4b400000, half = whole >> 1;
 	return p * __int_as_float((half + 127) << 23) * __int_as_float((whole - half + 127) << 23);
+}
+/* e^a = 2^n 2^f to 1.2 units in the last place.  To add 1.5 2^23 rounds to integers; f comes from
+ * log2(e) in two parts. */
+__device__ inline float kz_exp(float a)
+{
+	const float x = a > 89.0f ? 89.0f : a < -104.0f ? -104.0f : a;
+	const float shifted = fmaf(x, 0x1.715476p+0f, 0x1.8p+23f), n = shifted - 0x1.8p+23f;
+	const float f = fmaf(x, 0x1.4ae0c0p-26f, fmaf(x, 0x1.715476p+0f, -n));
+	return kz_exp2_sum(shifted, f);
 }
 /* (e^r - 1 - r) / r^2 */
 __device__ inline float kz_exp_series(float r)
@@ -311,36 +316,44 @@ template <class T> __device__ T kz_arccos(T a)
 	const T below = 2 * high - (2 * part - 2 * low), near = high - (copysign(part, a) - low);
 	return is_large ? a < 0 ? below : 2 * part : near;
 }
-/* a^b as 2^(b log2(a)), computed as double: 0.7.  What is special becomes so in the exponent of a,
- * or in y, where a choice is of two constants. */
+/* k + log2(1 + f) in two parts: s (C + z (c + ...)) of s = f / (2 + f) and z = s^2.  A number with
+ * `_low` is a sum of two floats. */
+__device__ inline float kz_log2_parts(float k, float f, float *low)
+{
+	const float divisor = 2 + f, inverse = 1 / divisor, s = f * inverse;
+	const float s_low = fmaf(-s, f - (divisor - 2), fmaf(-s, divisor, f)) * inverse;
+	const float z = s * s, z_low = fmaf(s, s, -z) + 2 * s * s_low;
+	const float c = 0x1.ec70e6p-1f, t = z * fmaf(0x1.ba26dap-2f, z, 0x1.2746d8p-1f);
+	const float u = c + t, u_low = (c - u) + t + 0x1.5b0cp-26f;
+	const float v = z * u, v_low = fmaf(z, u, -v) + fmaf(z, u_low, z_low * u);
+	const float first = 0x1.715476p+1f, w = first + v;
+	const float w_low = (first - w) + v + (0x1.399162p-25f + v_low);
+	const float part = s * w, part_low = fmaf(s, w, -part) + fmaf(s, w_low, s_low * w);
+	const float sum = k + part;
+	*low = (k - sum) + part + part_low;
+	return sum;
+}
+/* a^b as 2^(b log2(a)), whose logarithm is two floats: 0.8.  What is special becomes so in the
+ * exponent of a, or in y, where a choice is of two constants. */
 __device__ inline float kz_power(float a, float b)
 {
 	const float size = fabsf(a), most = 0x1.fffffep+127f, half = 0.5f * b;
-	const bool is_finite = size <= most, is_whole = truncf(b) == b;
+	const bool is_finite = size <= most, is_whole = truncf(b) == b, is_small = size < 0x1p-126f;
 	const bool is_one = (b == 0) | (a == 1) | ((size == 1) & (fabsf(b) > most));
-	const unsigned long long bits = kz_log_bits((double)size);
-	float base = size == 0 ? -__int_as_float(0x7f800000) : is_finite ? -1023.0f : size;
+	const unsigned int bits = kz_log_bits(is_small ? size * 0x1p+24f : size);
+	float base = is_small ? -151.0f : -127.0f, low;
+	base = size == 0 ? -__int_as_float(0x7f800000) : is_finite ? base : size;
 	base = (a < 0) & !is_whole & is_finite ? __int_as_float(0x7fc00000) : base;
-	const double k = kz_log_exponent(bits, (double)base);
-	const double f = kz_number((bits & 0xfffffffffffffull) + kz_word(0x1.6a09e667f3bcdp-1)) - 1;
-	const double s = f / (2 + f), z = s * s;
-	double p = 0x1.ba26da4320a41p-2;
-	p = fma(p, z, 0x1.2746d7075e11bp-1);
-	p = fma(p, z, 0x1.ec70e6ad86008p-1);
-	p = fma(p, z, 0x1.7154764e64589p+1);
-	double y = fma(s, p, k) * b;
+	const float k = kz_log_exponent(bits, base);
+	const float f = kz_number((bits & 0x7fffff) + kz_word(0x1.6a09e6p-1f)) - 1;
+	const float log = kz_log2_parts(k, f, &low);
+	float y = log * b, rest = fmaf(log, b, -y) + low * b;
+	rest = (fabsf(y) <= 160) & !is_one ? rest : 0;
 	y = is_one ? 0 : y;
 	y = y > 160 ? 160 : y;
 	y = y < -160 ? -160 : y;
-	const double shifted = y + 0x1.8p+52, r = y - (shifted - 0x1.8p+52);
-	p = 0x1.41d1d838b89fbp-13;
-	p = fma(p, r, 0x1.5f47300144631p-10);
-	p = fma(p, r, 0x1.3b2dc220852d3p-7);
-	p = fma(p, r, 0x1.c6aed1395888cp-5);
-	p = fma(p, r, 0x1.ebfbdaccb1541p-3);
-	p = fma(p, r, 0x1.62e430ca7a9c9p-1);
-	p = fma(p, r, 0x1.000000026b2d1p+0);
-	const float value = (float)kz_number(kz_word(p) + (kz_word(shifted) << 52));
+	const float shifted = y + 0x1.8p+23f;
+	const float value = kz_exp2_sum(shifted, (y - (shifted - 0x1.8p+23f)) + rest);
 	return is_whole & (truncf(half) != half) ? copysignf(value, a) : value;
 }
 __device__ inline double kz_power(double a, double b) { return pow(a, b); }

@@ -44,21 +44,13 @@ static __device__ inline kz_i64 kz_index(kz_i64 index, kz_i64 extent, int mode)
 }
 
 #if defined(KZ_SERIAL) && (defined(KZ_TAKE) || defined(KZ_TAKE_ALONG))
-/* to[i] = from[index i * step + i * move].  The elements rest in an array that no pointer reaches,
- * so both loops become vectors. */
+/* to[i] = from[index i * step + i * move].  This stays a loop over elements: a gather instruction
+ * takes longer than as many loads on many processors. */
 static __device__ __forceinline__ void kz_gather_by(kz_element *to, const kz_element *from,
 	const kz_i64 *indexes, kz_i64 count, kz_i64 extent, kz_i64 step, kz_i64 move, int mode)
 {
-	kz_element part[PART];
-	_Pragma("unroll 1") for (kz_i64 first = 0; first < count; first += PART) {
-		const int left = (int)kz_min(count - first, PART);
-		_Pragma("unroll 1") for (int i = 0; i < left; i++) {
-			part[i] = from[kz_index(indexes[first + i], extent, mode) * step
-				+ (first + i) * move];
-		}
-		_Pragma("unroll 1") for (int i = 0; i < left; i++) {
-			to[first + i] = part[i];
-		}
+	_Pragma("unroll 4") for (kz_i64 i = 0; i < count; i++) {
+		to[i] = from[kz_index(indexes[i], extent, mode) * step + i * move];
 	}
 }
 static __device__ __forceinline__ void kz_gather(kz_element *to, const kz_element *from,

@@ -11,6 +11,7 @@
 
 #include "lib/core/dtype.h"
 #include "lib/core/memory.h"
+#include "lib/ops/generate.h"
 #include "ops_ref.h"
 #include "support/support.h"
 #include "support/suite.h"
@@ -434,6 +435,46 @@ DEVICE_TEST(exp_of_floats_is_off_by_less_than_1_25_units)
 	release_arrays(in, out);
 }
 
+/* Large exponents need the most digits of the logarithm. */
+DEVICE_TEST(powers_of_floats_are_off_by_less_than_1_5_units)
+{
+	static float x[1 << 16], n[1 << 16], y[1 << 16];
+	kz_array *in = NULL, *exponents = NULL, *out = NULL;
+	double worst = 0;
+	for (int i = 0; i < (int)countof(x); i++) {
+		x[i] = 0.5f + (float)i * 0x1.8p-16f;
+		n[i] = x[i] == 1 ? 1 : (float)(i % 121 - 60) / log2f(x[i]);
+	}
+	ok(kz_array_from(&in, dev, KZ_F32, KZ_SHAPE(countof(x)), x, sizeof(x), &err));
+	ok(kz_array_from(&exponents, dev, KZ_F32, KZ_SHAPE(countof(n)), n, sizeof(n), &err));
+	ok(kz_apply(&out, KZ_OP_POWER, NULL, &err, KZ_ARGS(in, exponents)));
+	ok(kz_array_get(out, y, sizeof(y), &err));
+	for (int i = 0; i < (int)countof(x); i++) {
+		worst = fmax(worst, units_off(y[i], pow((double)x[i], (double)n[i])));
+	}
+	ck_assert_double_lt(worst, 1.5);
+	release_arrays(in, exponents, out);
+}
+
+/* GPUs for games compute a double in the time of 64 floats. */
+START_TEST(a_power_of_floats_takes_no_doubles)
+{
+	struct str source = STR_INIT;
+	kz_image *image = NULL;
+	int64_t size = 0;
+	err = (kz_error)KZ_ERROR_INIT;
+	generate_prelude(&source, dtype_bit(KZ_F32), false);
+	str_add(&source, "extern \"C\" __global__ void power(float *a, float b)\n"
+		"{\n\ta[threadIdx.x] = kz_power(a[threadIdx.x], b);\n}\n");
+	ok(kz_compile(&image, source.data, NULL, &err));
+	const char *ptx = kz_image_data(image, &size);
+	ck_assert_ptr_nonnull(memmem(ptx, (size_t)size, "fma.rn.f32", 10));
+	ck_assert_ptr_null(memmem(ptx, (size_t)size, ".f64", 4));
+	kz_image_release(image);
+	str_free(&source);
+}
+END_TEST
+
 /* The two shapes of kernels */
 
 /* The same bits, but for what is no number. */
@@ -581,7 +622,9 @@ SUITE(ops)
 		integers_of_all_types_compare_by_value,
 		a_number_on_either_side_takes_the_type_that_it_meets,
 		exp_of_floats_is_off_by_less_than_1_25_units,
+		powers_of_floats_are_off_by_less_than_1_5_units,
 		both_shapes_of_kernels_give_the_same_bits);
+	tcase_add_test(tc, a_power_of_floats_takes_no_doubles);
 	tcase_add_loop_test(tc, kernels_compile_for_every_architecture, 0,
 		(int)countof(architectures));
 	tcase_add_loop_test(tc, every_type_becomes_every_other, 0, devices);
