@@ -171,6 +171,16 @@ static LLVMValueRef atom_update_plain(struct emit *e, const struct access *acces
 	return old;
 }
 
+static LLVMValueRef atom_swap_plain(struct emit *e, const struct access *access,
+	LLVMValueRef expected, LLVMValueRef value)
+{
+	LLVMValueRef old = LLVMBuildLoad2(e->builder, access->as, access->place, "");
+	LLVMSetAlignment(old, 1);
+	value = ir_select(e, ir_icmp(e, LLVMIntEQ, old, expected), value, old);
+	LLVMSetAlignment(LLVMBuildStore(e->builder, value, access->place), 1);
+	return old;
+}
+
 /* Compare and swap; returns the old value.  A failure needs no release. */
 static LLVMValueRef atom_compare_exchange(struct emit *e, LLVMValueRef place, LLVMValueRef expected,
 	LLVMValueRef value, LLVMAtomicOrdering order, LLVMValueRef *done)
@@ -276,11 +286,7 @@ static void atom_cas_lane(struct emit *e, const struct ptx_inst *inst)
 	LLVMValueRef old;
 
 	if (access.space == PTX_SHARED) {
-		old = LLVMBuildLoad2(e->builder, access.as, access.place, "");
-		LLVMSetAlignment(old, 1);
-		LLVMValueRef same = ir_icmp(e, LLVMIntEQ, old, expected);
-		value = ir_select(e, same, value, old);
-		LLVMSetAlignment(LLVMBuildStore(e->builder, value, access.place), 1);
+		old = atom_swap_plain(e, &access, expected, value);
 	} else {
 		LLVMValueRef done;
 		old = atom_compare_exchange(e, access.place, expected, value, access.order, &done);
@@ -415,17 +421,23 @@ static LLVMValueRef atom_update_once(struct emit *e, const struct together *t, u
 static LLVMValueRef atom_update_lanes(struct emit *e, const struct together *t)
 {
 	unsigned bits = ptx_type_bits(t->inst->types[0]);
-	struct access access = {.type = t->inst->types[0],
-		.as = LLVMIntTypeInContext(e->context, bits)};
+	struct access access = {.type = t->inst->types[0], .space = PTX_SHARED,
+		.as = t->op != RT_ATOM_FADD ? LLVMIntTypeInContext(e->context, bits)
+			: bits == 32 ? e->s.f32 : e->s.f64};
 	LLVMValueRef places[RT_MAX_WIDTH];
 	LLVMValueRef found = LLVMGetUndef(LLVMVectorType(access.as, e->width));
 	atom_note(&access, t->inst);
 	emit_lane_places(e, places, t->at);
 	for (unsigned i = 0; i < e->width; i++) {
-		LLVMValueRef lane = emit_u32(e, i);
+		LLVMValueRef lane = emit_u32(e, i), words[2] = {NULL};
+		for (unsigned k = 0; k < t->count; k++) {
+			words[k] = LLVMBuildExtractElement(e->builder, t->words[k], lane, "");
+			words[k] = emit_cast(e, words[k], access.as);
+		}
 		access.place = ir_bitcast(e, places[i], LLVMPointerType(access.as, 0));
-		LLVMValueRef old = atom_update_plain(e, &access,
-			LLVMBuildExtractElement(e->builder, t->words[0], lane, ""));
+		LLVMValueRef old = t->op == RT_ATOM_CAS
+			? atom_swap_plain(e, &access, words[0], words[1])
+			: atom_update_plain(e, &access, words[0]);
 		if (t->has_result) {
 			found = LLVMBuildInsertElement(e->builder, found, old, lane, "");
 		}
@@ -456,8 +468,9 @@ static LLVMValueRef atom_is_one_place(struct emit *e, const struct together *t)
 static LLVMValueRef atom_update_together(struct emit *e, const struct together *t)
 {
 	uint64_t nothing;
+	bool has_lanes = t->inst->space == PTX_SHARED && emit_is_small(e);
 	if (!atom_neutral(t->op, ptx_type_bits(t->inst->types[0]), &nothing)) {
-		return atom_update_each(e, t);
+		return has_lanes ? atom_update_lanes(e, t) : atom_update_each(e, t);
 	}
 	LLVMBasicBlockRef one = emit_block(e, "one_place");
 	LLVMBasicBlockRef many = emit_block(e, "many_places");
@@ -467,7 +480,6 @@ static LLVMValueRef atom_update_together(struct emit *e, const struct together *
 	LLVMValueRef once = atom_update_once(e, t, nothing);
 	LLVMBuildBr(e->builder, after);
 	emit_enter(e, many);
-	bool has_lanes = t->inst->space == PTX_SHARED && emit_is_small(e);
 	LLVMValueRef each = has_lanes ? atom_update_lanes(e, t) : atom_update_each(e, t);
 	LLVMBuildBr(e->builder, after);
 	emit_enter(e, after);
