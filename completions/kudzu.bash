@@ -4,7 +4,7 @@
 
 _kudzu_words() {
 	case $1 in
-	'') echo 'bench cache compile cpu debug doctor dump explain help info new run --help --version --cflags --libs' ;;
+	'') echo 'bench cache compile cpu debug doctor dump explain help info new profile run --help --version --cflags --libs' ;;
 	bench) echo '-k --kernel --size --grid --block --try --repeat --bytes --shared --json --device -I -D -a --arch --std --help' ;;
 	cache) echo 'list stats clear why --help' ;;
 	'cache why') echo '-I -D -a --arch --std --name --help' ;;
@@ -15,8 +15,9 @@ _kudzu_words() {
 	doctor) echo '--json --help' ;;
 	dump) echo '--stage -k --kernel -I -D -a --arch --std --help' ;;
 	info) echo 'cpu cuda cuda:0 cuda:1 --help' ;;
-	help) echo 'bench cache compile cpu debug doctor dump explain help info new run' ;;
-	run) echo '-k --kernel --grid --block --shared --out --time --schedules --watch --device --check --report -I -D -a --arch --std --help' ;;
+	help) echo 'bench cache compile cpu debug doctor dump explain help info new profile run' ;;
+	profile) echo '-o --output --help' ;;
+	run) echo '-k --kernel --grid --block --shared --out --time --schedules --watch --device --check --report --profile -I -D -a --arch --std --help' ;;
 	*) echo '--help' ;;
 	esac
 }

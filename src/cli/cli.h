@@ -33,6 +33,7 @@ cli_command dump_main;
 cli_command explain_main;
 cli_command info_main;
 cli_command new_main;
+cli_command profile_main;
 cli_command run_main;
 cli_command worker_main;
 

@@ -163,6 +163,19 @@ static const struct command {
 	"\n"
 	"The exit status is 0; 1 if the files cannot be written; 2 if NAME is not possible as the\n"
 	"name of a program, or exists.\n"},
+{"profile", profile_main, INT_MAX, "profile [-o FILE] PROFILE",
+	"show where kernels spend their time, line by line",
+	"Shows a profile that KUDZU_PROFILE=PROFILE has written, as a table: for each kernel the\n"
+	"lines that took most of its time.\n"
+	"\n"
+	"  -o, --output FILE  write it to FILE, whose name decides the form: .html is the source\n"
+	"                     with numbers beside it, .folded are stacks for tools that draw\n"
+	"                     flame graphs, .txt is the table\n"
+	"\n"
+	"  KUDZU_PROFILE=p.json ./program && kudzu profile p.json -o p.html\n"
+	"\n"
+	"The exit status is 0; 1 if FILE cannot be written; 2 for a usage error, or a PROFILE\n"
+	"that cannot be read.\n"},
 {"run", run_main, INT_MAX, "run [OPTION...] FILE [ARG...]",
 	"launch a kernel of a file, with arguments from the shell",
 	"Compiles FILE (`-` is standard input; PTX and cubins are loaded), launches one of its\n"
@@ -191,6 +204,9 @@ static const struct command {
 	"  --device NAME                 cpu, cuda, cuda:1; else the default\n"
 	"  --check[=LIST]                find bugs: memory, init, or all; without LIST memory\n"
 	"  --report FILE                 write what --check finds: .json, or .xml for JUnit\n"
+	"  --profile[=FILE]              print what each line of the kernel took; FILE ends in "
+	".html,\n"
+	"                                .folded, .txt or .json, see `kudzu help profile`\n"
 	"  -I FOLDER, -D MACRO[=TEXT], -a, --arch ARCH, --std STD\n"
 	"                                as for `kudzu compile`\n"
 	"\n"

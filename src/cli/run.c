@@ -10,6 +10,7 @@
 #include "cli/run.h"
 
 #include "cli/cli.h"
+#include "cli/profile.h"
 #include "cli/report.h"
 
 #include <inttypes.h>
@@ -80,6 +81,9 @@ static bool run_read_option(struct run *run, int option, char *value)
 	case 'R':
 		run->report = value;
 		return true;
+	case 'P':
+		run->profile = value;
+		return run->profiles = true;
 	default:
 		return source_options_take(&run->source, option, value);
 	}
@@ -99,6 +103,7 @@ static bool run_read_words(struct run *run, int argc, char **argv)
 		{"device", required_argument, NULL, 'd'},
 		{"check", optional_argument, NULL, 'c'},
 		{"report", required_argument, NULL, 'R'},
+		{"profile", optional_argument, NULL, 'P'},
 		{"arch", required_argument, NULL, 'a'},
 		{"std", required_argument, NULL, 's'},
 		{NULL, 0, NULL, 0},
@@ -115,6 +120,11 @@ static bool run_read_words(struct run *run, int argc, char **argv)
 	}
 	if (run->watch && strcmp(run->file, "-") == 0) {
 		fprintf(stderr, "%s: --watch needs a file, standard input does not change\n", name);
+		return false;
+	}
+	if (run->profiles && (run->watch || run->schedules)) {
+		fprintf(stderr, "%s: --profile is for one run, not for --watch or --schedules\n",
+			name);
 		return false;
 	}
 	return run_read_arguments(run);
@@ -313,6 +323,18 @@ static int run_once(struct run *run)
 	return status;
 }
 
+/* The profile is complete when the device has been closed. */
+static int run_profiled(struct run *run)
+{
+	if (!profile_run_begin(run->profile)) {
+		return CLI_USAGE;
+	}
+	const int status = run_once(run);
+	fflush(stdout);
+	return !profile_run_end(run->profile, status == CLI_OK) && status == CLI_OK ? CLI_FAILED
+		: status;
+}
+
 /* Again and again */
 
 /* Run what is in the file now, and have a watcher of that. */
@@ -364,7 +386,7 @@ int run_main(int argc, char **argv)
 	} else if (run->watch) {
 		status = run_watch(run);
 	} else {
-		status = run_once(run);
+		status = run->profiles ? run_profiled(run) : run_once(run);
 	}
 	if (run) {
 		source_options_finish(&run->source);

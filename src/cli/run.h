@@ -29,6 +29,8 @@ struct run {
 	bool watch;
 	const char *check;  /* --check: which checks; NULL: not asked for */
 	const char *report; /* --report, a file; NULL: none */
+	bool profiles;      /* --profile, */
+	const char *profile; /* and its file; NULL: a table on standard output */
 	bool is_rehearsal;  /* of --schedules: nothing is shown */
 	int64_t schedules;  /* --schedules; 0: not asked for */
 	int64_t seed;       /* of the schedule that runs; 0: the usual order, */

@@ -270,6 +270,19 @@ START_TEST(a_check_on_a_gpu_is_an_error_that_names_compute_sanitizer)
 }
 END_TEST
 
+START_TEST(a_profile_on_a_gpu_is_an_error_that_names_nsight_compute)
+{
+	err = (kz_error)KZ_ERROR_INIT;
+	dev = support_open_stub("cc=80");
+	support_close_stub(dev);
+	setenv("KUDZU_PROFILE", "/dev/null", 1);
+	ck_assert_int_eq(kz_device_open(&dev, "cuda", &err), KZ_UNSUPPORTED);
+	ck_assert_msg(strstr(err.message, "cannot profile kernels"), "%s", err.message);
+	ck_assert_ptr_nonnull(strstr(err.hint, "ncu --set full --import-source yes PROGRAM"));
+	kz_error_clear(&err);
+}
+END_TEST
+
 SUITE(array_check)
 {
 	const int count = support_device_count();
@@ -284,5 +297,6 @@ SUITE(array_check)
 		count * (int)countof(strange));
 	tcase_add_loop_test(tc, a_report_is_a_value_and_a_text, 0, 2 * count);
 	tcase_add_test(tc, a_check_on_a_gpu_is_an_error_that_names_compute_sanitizer);
+	tcase_add_test(tc, a_profile_on_a_gpu_is_an_error_that_names_nsight_compute);
 	return s;
 }
