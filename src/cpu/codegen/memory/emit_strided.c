@@ -249,7 +249,7 @@ static LLVMValueRef strided_load_row(const struct strided_access *s, unsigned ru
 
 static LLVMValueRef strided_load_masked(const struct strided_access *s)
 {
-	LLVMValueRef rows[MOST_RUNS];
+	LLVMValueRef rows[MOST_RUNS] = {NULL};
 	unsigned order[RT_MAX_WIDTH], length = s->runs[0].length;
 	for (unsigned r = 0; r < s->run_count; r++) {
 		rows[r] = strided_load_row(s, r);
