@@ -37,7 +37,14 @@ typedef enum kz_check {
 	    to freed memory, or that is not aligned.  It also fails the launch, as KZ_FAULT. */
 	KZ_CHECK_MEMORY = 1,
 	/** "init": memory that nothing has written is read. */
-	KZ_CHECK_INIT = 2
+	KZ_CHECK_INIT = 2,
+	/** "race": two accesses to the same bytes, one of them a write, that no barrier, atomic
+	    operation with a fence, or operation of the warp orders. */
+	KZ_CHECK_RACE = 4,
+	/** "sync": a barrier that some threads of a block miss or meet elsewhere, a mask that is
+	    not that of the threads that come, a deadlock, an asynchronous copy that is read
+	    too early. */
+	KZ_CHECK_SYNC = 8
 } kz_check;
 
 /** An access that a report is about. */

@@ -8,7 +8,9 @@
  */
 #define CHECKS(X) \
 	X(MEMORY, "memory") /* accesses outside of what there is, and misaligned ones */ \
-	X(INIT, "init")     /* bytes that nothing has written */
+	X(INIT, "init")     /* bytes that nothing has written */ \
+	X(RACE, "race")     /* two accesses, one of them a write, that nothing orders */ \
+	X(SYNC, "sync")     /* barriers, masks and copies that threads use wrongly */
 
 enum check {
 #define X(symbol, name) CHECK_##symbol,

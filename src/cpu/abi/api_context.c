@@ -17,6 +17,7 @@
 #include "cpu/abi/api_array.h"
 
 #include "base/alloc.h"
+#include "cpu/check/race.h"
 #include "cpu/check/report.h"
 #include "cpu/exec/worker_pool.h"
 #include "cpu/mem/fault.h"
@@ -177,6 +178,8 @@ static CUresult context_create_locked(struct context **out, unsigned flags, CUde
 	context->host.find_condition = condition_find_value;
 	context->host.may_access = device_count() > 1 ? context_may_access : NULL;
 	context->host.check = access_check;
+	context->host.watch = race_watch;
+	context->host.meet = race_collect;
 	if (settings_checks() != 0) {
 		report_save();
 	}

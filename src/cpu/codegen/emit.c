@@ -11,6 +11,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
+#include "base/checks.h"
 #include "cpu/codegen/control/emit_flow.h"
 #include "cpu/codegen/emit_blocks.h"
 #include "cpu/codegen/values/emit_count.h"
@@ -175,6 +176,9 @@ bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const struct jit_order *o
 	struct emit e = {.ir = ir, .module = order->module, .func = order->func, .diag = diag,
 		.width = width, .asks = order->asks, .checks = order->checks,
 		.is_debugged = order->is_debugged,
+		.questions = order->asks && (order->checks == 0 || order->checks
+			& (check_bit(CHECK_MEMORY) | check_bit(CHECK_INIT))),
+		.watches = order->checks & (check_bit(CHECK_RACE) | check_bit(CHECK_SYNC)),
 		.has_avx512 = strstr(features, "+avx512f"), .has_avx2 = strstr(features, "+avx2"),
 		.has_f16c = strstr(features, "+f16c"),
 		.left_out = order->left_out};

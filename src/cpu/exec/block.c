@@ -13,6 +13,7 @@
 
 #include "cpu/exec/block.h"
 
+#include "cpu/check/sync.h"
 #include "cpu/runtime/rt_collect.h"
 
 #include <string.h>
@@ -46,6 +47,56 @@ static uint32_t block_weight_of(const struct block *block, uint32_t group, uint3
 	return weight;
 }
 
+/* A thread that has exited has not come to a barrier of the whole block. */
+static void block_report_gone(const struct block *block, uint32_t id)
+{
+	const struct scheduler *b = &block->scheduler;
+	const struct barrier *bar = &b->barriers[id];
+	const struct rt_warp *warp = &block->slots[0].warp;
+	uint32_t thread = 0;
+	while (!(b->gone[thread / RT_GROUP] >> thread % RT_GROUP & 1)) {
+		thread++;
+	}
+	sync_report(warp, (struct sync_place){bar->thread, bar->line}, NULL, NULL,
+		"%u of the %u threads of the block never come to this barrier: thread (%u,%u,%u) "
+		"has exited", block->threads - b->live, block->threads,
+		warp->launch->tid[0][thread], warp->launch->tid[1][thread],
+		warp->launch->tid[2][thread]);
+}
+
+/* Some threads of a block come to another barrier instruction than the first one did. */
+static void block_check_place(const struct slot *slot, uint32_t threads,
+	struct barrier *bar)
+{
+	const struct sync_place place = {block_group_of(slot) * RT_GROUP
+		+ (uint32_t)__builtin_ctz(threads), slot->warp.line};
+	const struct sync_place first = {bar->thread, bar->line};
+	if (bar->arrived == 0) {
+		bar->line = place.line;
+		bar->thread = place.thread;
+	} else if (bar->line != place.line && bar->is_whole) {
+		sync_report(&slot->warp, place, &first, "other threads wait at this one",
+			"the threads of the block come to different barriers");
+	}
+}
+
+/* For the checks of races and of barriers. */
+static void block_note_met(struct block *block, uint32_t id)
+{
+	struct scheduler *b = &block->scheduler;
+	if (b->barriers[id].is_whole && b->live < block->threads
+	    && sync_is_on(&block->slots[0].warp)) {
+		block_report_gone(block, id);
+	}
+	if (b->barriers[id].is_whole) {
+		race_meet_all(block->race);
+	} else {
+		race_meet(block->race,
+			&(struct race_set){0, block_group_count(block), b->arrived[id]});
+	}
+	memset(b->arrived[id], 0, sizeof(b->arrived[id]));
+}
+
 /* Resume all threads that wait at a barrier if it is complete. */
 static void block_check_barrier(struct block *block, uint32_t id)
 {
@@ -54,6 +105,9 @@ static void block_check_barrier(struct block *block, uint32_t id)
 	if (bar->arrived == 0
 	    || bar->arrived + (bar->is_whole ? b->gone_count : 0) < bar->expected) {
 		return;
+	}
+	if (unlikely(block->race)) {
+		block_note_met(block, id);
 	}
 	const uint32_t results[] = {
 		[RT_RED_NONE] = 0, [RT_RED_AND] = bar->all, [RT_RED_OR] = bar->any,
@@ -83,6 +137,9 @@ static enum block_end block_arrive(struct block *block, const struct slot *slot,
 		return BLOCK_BAD_BARRIER;
 	}
 	struct barrier *bar = &b->barriers[id];
+	if (unlikely(block->race) && sync_is_on(&slot->warp)) {
+		block_check_place(slot, threads, bar);
+	}
 	if (bar->arrived == 0) {
 		bar->all = UINT32_MAX;
 	}
@@ -92,6 +149,7 @@ static enum block_end block_arrive(struct block *block, const struct slot *slot,
 	bar->all &= values == threads ? UINT32_MAX : 0;
 	bar->any |= values != 0 ? UINT32_MAX : 0;
 	bar->count += (uint32_t)__builtin_popcount(values);
+	b->arrived[id][group] |= threads;
 	if (slot->warp.yield == RT_YIELD_BARRIER) {
 		b->ready[group] &= ~threads;
 		b->waits[id][group] |= threads;
@@ -409,6 +467,9 @@ void block_start(struct block *block, const uint32_t ctaid[3], uint32_t most)
 	block->exchanges[last].absent = ~block_existing(block, last);
 	block->has_begun = false;
 	block->is_mixed = false;
+	if (unlikely(block->race)) {
+		race_begin_block(block->race, ctaid);
+	}
 }
 
 enum block_end block_step(struct block *block)
@@ -425,6 +486,8 @@ enum block_end block_step(struct block *block)
 				: block_start_scheduler(block);
 		} else if (block->slots[0].resume == RT_DONE) {
 			return BLOCK_DONE;
+		} else if (unlikely(block->race)) {
+			race_meet_all(block->race);
 		}
 		if (end != BLOCK_DONE || (block->is_mixed && block->scheduler.live == 0)) {
 			return end;

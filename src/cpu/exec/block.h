@@ -3,6 +3,7 @@
 #define CPU_EXEC_BLOCK_H
 
 /* Run one block: resume its warps, one after another, until all threads have exited. */
+#include "cpu/check/race.h"
 #include "cpu/runtime/rt.h"
 
 #include <stdatomic.h>
@@ -14,6 +15,8 @@
 struct barrier {
 	uint32_t arrived;  /* threads, counting missing ones of the last CUDA warp */
 	uint32_t expected;
+	uint32_t line;     /* of PTX, where the first thread has come to it, */
+	uint32_t thread;   /* and that thread */
 	bool is_whole;     /* for all threads of the block that have not exited */
 	uint32_t all;
 	uint32_t any;
@@ -26,6 +29,7 @@ struct scheduler {
 	uint32_t ready[BLOCK_MAX_GROUPS];
 	uint32_t gone[BLOCK_MAX_GROUPS];
 	uint32_t waits[BLOCK_BARRIERS][BLOCK_MAX_GROUPS];
+	uint32_t arrived[BLOCK_BARRIERS][BLOCK_MAX_GROUPS]; /* and wait, or do not */
 	uint32_t red[BLOCK_MAX_THREADS];         /* enum rt_barrier_red of each that waits */
 	struct barrier barriers[BLOCK_BARRIERS];
 	uint32_t live;                           /* threads */
@@ -43,6 +47,7 @@ struct block {
 	struct slot *current;            /* the warp that runs, or has failed */
 	uint32_t ctaid[3];
 	uint32_t most;                   /* blocks in a row, from this one on, that may run */
+	struct race_block *race;         /* if races are looked for; else NULL */
 	bool has_begun;                  /* its warps have */
 	bool is_mixed;                   /* the scheduler runs it, thread by thread */
 	struct scheduler scheduler;

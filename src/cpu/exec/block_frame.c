@@ -176,6 +176,7 @@ bool block_frame_set_up(struct block_frame *frame, const struct block_frame_layo
 
 void block_frame_free(struct block_frame *frame)
 {
+	race_free_block(&frame->race);
 	gap_release(&frame->shared);
 	gap_release(&frame->frames);
 	gap_release(&frame->local);

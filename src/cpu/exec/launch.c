@@ -74,6 +74,7 @@ void launcher_release(struct launcher *launcher)
 		mem_free(launcher->workers[i].counters);
 	}
 	resident_free(&launcher->resident);
+	race_release(launcher->race);
 	mem_free(launcher->workers);
 	mem_free(launcher);
 }
@@ -178,6 +179,21 @@ static bool launch_plan_layout(struct block_frame_layout *out, const struct laun
 			local_size);
 }
 
+/* The blocks of a frame tell of what they do, if races are looked for. */
+static bool launch_watch_frame(struct launch_job *job, struct block_frame *frame)
+{
+	struct block *block = &frame->block;
+	if (likely(!job->is_watched && !block->race)) {
+		return true;
+	}
+	block->race = job->is_watched ? &frame->race : NULL;
+	for (uint32_t i = 0; i < block->slot_count; i++) {
+		block->slots[i].warp.race = block->race;
+	}
+	return !job->is_watched
+		|| race_prepare_block(&frame->race, job->launcher->race, job->shared_size);
+}
+
 /* The worker's own frame. */
 static bool launch_set_up_frame(struct launch_job *job, struct worker *w,
 	const struct block_frame_layout *layout, const struct jit_kernel *kernel)
@@ -189,7 +205,7 @@ static bool launch_set_up_frame(struct launch_job *job, struct worker *w,
 	w->own.block.run = kernel->run;
 	w->own.block.stop = &job->failure;
 	launch_profile_bind(job, w, &w->own.block);
-	return true;
+	return launch_watch_frame(job, &w->own);
 }
 
 /* Better code is there.  Without memory for its frames the worker goes on with what it has. */
@@ -301,6 +317,7 @@ static bool launch_has_places(struct launch_job *job, const struct worker *w)
 		struct launcher *launcher = job->launcher;
 		const uint64_t most = (uint64_t)launcher->worker_count * LAUNCH_SM_BLOCKS;
 		size_t count = (size_t)(job->blocks < most ? job->blocks : most);
+		bool ok = true;
 		fault_hold();
 		while (count > 0 && !resident_set_up(&launcher->resident, &w->own.layout,
 				job->shared_size, count, &job->launch)) {
@@ -311,10 +328,11 @@ static bool launch_has_places(struct launch_job *job, const struct worker *w)
 			block_frame_begin(&place->frame);
 			place->frame.block.run = w->own.block.run;
 			place->frame.block.stop = &job->failure;
+			ok &= launch_watch_frame(job, &place->frame);
 			atomic_store(&place->state, PLACE_EMPTY);
 		}
 		job->most_places = count;
-		atomic_store(&job->places, count > 0 ? PLACES_READY : PLACES_FAILED);
+		atomic_store(&job->places, ok && count > 0 ? PLACES_READY : PLACES_FAILED);
 		fault_release();
 	}
 	return atomic_load(&job->places) == PLACES_READY;
@@ -381,8 +399,8 @@ static void launch_run_blocks(struct launch_job *job, struct worker *w)
 			}
 			/* one call may run several blocks of a row of the grid */
 			uint64_t most = job->launch.nctaid[0] - w->ctaid[0];
-			most = launch_checks_init(job) ? 1 : w->to - w->at < most ? w->to - w->at
-				: most;
+			most = w->to - w->at < most ? w->to - w->at : most;
+			most = launch_checks_init(job) || job->is_watched ? 1 : most;
 			launch_clear_frame(job, w->frame);
 			block_start(&w->frame->block, w->ctaid, (uint32_t)most);
 			w->in_block = true;
@@ -580,6 +598,8 @@ static void launch_init_job(struct launch_job *job, struct launcher *launcher,
 	job->out = out;
 	job->blocks = (uint64_t)grid[0] * grid[1] * grid[2];
 	atomic_store_explicit(&job->failure, CUDA_SUCCESS, memory_order_relaxed);
+	job->is_watched = request->check && request->check->checks
+		& (check_bit(CHECK_RACE) | check_bit(CHECK_SYNC));
 	job->is_scheduled = launcher->schedule.seed != 0 && job->kernel->is_scheduled;
 	job->has_helpers = false;
 	job->may_leave = request->may_leave;
@@ -688,6 +708,9 @@ static bool launch_set_up_places(struct launch_job *job)
 		block_frame_begin(&place->frame);
 		place->frame.block.run = job->kernel->run;
 		place->frame.block.stop = &job->failure;
+		if (!launch_watch_frame(job, &place->frame)) {
+			return false;
+		}
 		launch_locate(job, i, ctaid);
 		launch_clear_frame(job, &place->frame);
 		block_start(&place->frame.block, ctaid, 1);
@@ -727,6 +750,20 @@ size_t launch_resident_size(const struct jit_kernel *kernel, uint32_t threads, s
 		? resident_size(&layout, shared_size, blocks) : SIZE_MAX;
 }
 
+/* One worker runs a launch in which races are looked for. */
+static bool launch_begin_watch(struct launch_job *job)
+{
+	struct launcher *launcher = job->launcher;
+	if (likely(!job->is_watched)) {
+		return true;
+	}
+	launcher->race = launcher->race ? launcher->race : race_create();
+	if (launcher->race) {
+		race_begin(launcher->race, &job->launch);
+	}
+	return launcher->race;
+}
+
 CUresult launch_run(struct launcher *launcher, const struct launch_request *request,
 	struct launch_failure *out)
 {
@@ -737,7 +774,9 @@ CUresult launch_run(struct launcher *launcher, const struct launch_request *requ
 	if (!launch_plan_layout(&job->layout, job, job->kernel)) {
 		return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
 	}
-	if (!launch_set_up_workers(job, job->is_scheduled ? 1 : launcher->worker_count)) {
+	if (!launch_begin_watch(job)
+	    || !launch_set_up_workers(job, job->is_scheduled || job->is_watched ? 1
+		    : launcher->worker_count)) {
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	// Workers hand blocks in places to each other.

@@ -6,6 +6,7 @@
  */
 #include "base/common.h"
 
+#include "cpu/check/sync.h"
 #include "cpu/exec/launch_job.h"
 
 #include <inttypes.h>
@@ -256,6 +257,11 @@ void launch_fail_block(struct launch_job *job, const struct block *block, enum b
 	fault_hold(); // launch_cancel must not leave the reason half written
 	if (launch_claim_failure(job, code, slot, lanes)) {
 		launch_describe_end(job->out, block, end, has_reason);
+	}
+	if (end == BLOCK_DEADLOCKED && sync_is_on(&slot->warp)) {
+		sync_report(&slot->warp, (struct sync_place){slot->warp.first, slot->warp.line},
+			NULL, NULL, "deadlock: waits at %s for threads that never come",
+			block_waits_at(block));
 	}
 	fault_release();
 }

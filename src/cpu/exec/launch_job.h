@@ -51,6 +51,7 @@ struct launch_job {
 	uint64_t rest;            /* and the first so many one more */
 	atomic_uint failure;      /* CUresult of the first one that fails */
 	struct launch_failure *out;
+	bool is_watched;          /* races are looked for, on worker 0 */
 	bool is_scheduled;        /* by launcher->schedule, on worker 0 */
 	bool has_helpers;
 	bool may_leave;           /* worker 0 is to leave a block that takes long, once */
@@ -76,6 +77,7 @@ struct launcher {
 	uint32_t tid_count;
 	uint32_t tid[3][LAUNCH_MAX_THREADS + RT_GROUP];
 	struct seeded_schedule schedule;
+	struct race *race;         /* of launches in which races are looked for; NULL until then */
 	atomic_ullong grid_id;
 	atomic_bool is_running;   /* the job means something */
 	uint32_t grid_sync[4];    /* the workspace of grid.sync(), cleared for each launch */

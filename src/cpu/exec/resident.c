@@ -134,6 +134,9 @@ bool resident_set_up(struct resident *resident, const struct block_frame_layout 
 
 void resident_free(struct resident *resident)
 {
+	for (size_t i = 0; i < resident->count; i++) {
+		race_free_block(&resident_place(resident, i)->frame.race);
+	}
 	gap_release(&resident->places);
 	gap_release(&resident->locals);
 	gap_release(&resident->windows);

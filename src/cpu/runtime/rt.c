@@ -165,4 +165,5 @@ const struct rt_calls rt_calls = {
 	.set_condition = rt_set_condition,
 	.check = rt_check,
 	.count_lines = rt_count_lines,
+	.watch = rt_watch,
 };

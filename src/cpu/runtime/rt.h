@@ -90,9 +90,27 @@ struct rt_exchange {
 struct texture;
 struct surface;
 
-/* What an access does, and what rt_calls.check is told of it.  RT_USES: these lanes have read what
- * may be unwritten, and are about to use it. */
-enum rt_access { RT_READS, RT_WRITES, RT_CHANGES, RT_USES };
+/* What an access does, and what rt_calls.check is told of it; only rt_calls.watch is told of the
+ * last three.  RT_USES: these lanes have read what may be unwritten, and are about to use it. */
+enum rt_access {
+	RT_READS, RT_WRITES, RT_CHANGES, RT_USES,
+	RT_FENCES,  /* a fence */
+	RT_COMMITS, /* the asynchronous copies so far are a group */
+	RT_WAITS    /* for all groups of them but the last rt_warp.access; UINT32_MAX: for all
+	               copies */
+};
+
+/* And what rt_calls.watch is told besides. */
+enum {
+	RT_ACCESS_KIND = 0xff,
+	RT_ACCESS_STRONG = 1 << 9,     /* atomic or relaxed */
+	RT_ACCESS_CTA = 1 << 10,       /* for the threads of the block */
+	RT_ACCESS_RELEASE = 1 << 11,
+	RT_ACCESS_ASYNC = 1 << 12,     /* a copy that somebody has to wait for */
+	RT_ACCESS_VOLATILE = 1 << 13,
+	RT_ACCESS_MBARRIER = 1 << 14,  /* the barrier in shared memory is used */
+	RT_ACCESS_LOCKS = 1 << 15      /* a compare-and-swap that does not acquire */
+};
 
 static inline uint32_t rt_pack_access(enum rt_access kind, bool is_shared)
 {
@@ -114,6 +132,7 @@ struct rt_range {
 };
 
 struct check_kernel;
+struct race_block;
 struct rt_warp;
 
 /* One per launch, read-only while it runs. */
@@ -156,6 +175,10 @@ struct rt_host {
 	bool (*may_access)(const struct rt_host *host, uint64_t address, size_t size);
 	/* What rt_calls.check is.  The driver sets it. */
 	uint32_t (*check)(struct rt_warp *warp, uint32_t access, uint32_t var);
+	/* What rt_calls.watch is; and threads of a warp, `set`, have met at a collective.  The
+	 * driver sets both. */
+	void (*watch)(struct rt_warp *warp, uint32_t access);
+	void (*meet)(struct rt_warp *warp, uint32_t what, uint32_t set);
 	/* Where printf and failed assertions go; NULL: to the files of stdio. */
 	pthread_mutex_t output_lock;   /* guards the two below, and is held during the call */
 	kudzu_output_fn *output;
@@ -213,6 +236,7 @@ struct rt_warp {
 	struct rt_range *ranges;       /* of the worker, see emit_check.c */
 	uint64_t *counters;            /* in: the worker's, for a kernel that counts
 					* (ir/counters.h) */
+	struct race_block *race;       /* of the block, if races are looked for; else NULL */
 };
 
 /* The slot of a warp.  The slots of a block are an array.  The caller of block.c sets up `frame`,
@@ -303,6 +327,8 @@ struct rt_calls {
 	 * an address to the next one; of an access that has lines, and that is atomic. */
 	void (*count_lines)(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
 		uint32_t counter, uint32_t has_lines, uint32_t is_atomic);
+	/* The lanes in warp->gathers are about to do this at warp->at. */
+	void (*watch)(struct rt_warp *warp, uint32_t access, uint32_t unused);
 };
 
 /* The table that every launch points to. */
@@ -327,6 +353,7 @@ uint32_t rt_check(struct rt_warp *warp, uint32_t access, uint32_t var);
 /* rt_count.c */
 void rt_count_lines(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
 	uint32_t counter, uint32_t has_lines, uint32_t is_atomic);
+void rt_watch(struct rt_warp *warp, uint32_t access, uint32_t unused);
 /* Report a failure from a function of the table.  The compiled code must then trap. */
 void rt_fail(struct rt_warp *warp, uint32_t code, const char *format, ...) printf_like(3, 4);
 /* The same of the access of a lane.  Address 0: the text says where it is. */

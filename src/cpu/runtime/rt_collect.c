@@ -217,23 +217,28 @@ static uint32_t collect_peers_of(const struct rt_exchange *x, uint32_t thread)
 	return peers;
 }
 
-static void collect_release(struct rt_exchange *x, uint32_t what, uint32_t set)
+static void collect_release(struct rt_warp *warp, uint32_t what, uint32_t set)
 {
+	struct rt_exchange *x = warp->exchange;
+	if (unlikely(warp->race)) {
+		warp->launch->host->meet(warp, what, set);
+	}
 	collect_compute(x, what & ~COLLECT_OPEN, set);
 	x->here &= ~set;
 	x->released |= set;
 }
 
 /* Release the groups of threads among `some` whose members have all come. */
-static void collect_check(struct rt_exchange *x, uint32_t some, uint32_t absent)
+static void collect_check(struct rt_warp *warp, uint32_t some, uint32_t absent)
 {
+	struct rt_exchange *x = warp->exchange;
 	while (some != 0) {
 		uint32_t first = (uint32_t)__builtin_ctz(some);
 		uint32_t set = collect_peers_of(x, first);
 		some &= ~set;
 		if (!(x->what[first] & COLLECT_OPEN)
 		    && (x->members[first] & ~(set | absent)) == 0) {
-			collect_release(x, x->what[first], set);
+			collect_release(warp, x->what[first], set);
 		}
 	}
 }
@@ -244,7 +249,7 @@ uint32_t collect_arrive(struct rt_warp *warp, uint32_t lanes)
 	uint32_t shift = warp->first % RT_GROUP;
 	uint32_t mine = lanes << shift;
 	x->here |= mine;
-	collect_check(x, mine, x->absent | warp->exited << shift);
+	collect_check(warp, mine, x->absent | warp->exited << shift);
 	// A GPU resumes all threads of a collective together.  The last ones to come do not run
 	// ahead.
 	if (x->released != mine) {
@@ -256,7 +261,7 @@ uint32_t collect_arrive(struct rt_warp *warp, uint32_t lanes)
 
 void collect_recheck(struct rt_warp *warp)
 {
-	collect_check(warp->exchange, warp->exchange->here, warp->exchange->absent);
+	collect_check(warp, warp->exchange->here, warp->exchange->absent);
 }
 
 bool collect_release_open(struct rt_warp *warp)
@@ -265,7 +270,7 @@ bool collect_release_open(struct rt_warp *warp)
 	for (uint32_t left = x->here; left != 0; left &= left - 1) {
 		uint32_t first = (uint32_t)__builtin_ctz(left);
 		if (x->what[first] & COLLECT_OPEN) {
-			collect_release(x, x->what[first], collect_peers_of(x, first));
+			collect_release(warp, x->what[first], collect_peers_of(x, first));
 			return true;
 		}
 	}

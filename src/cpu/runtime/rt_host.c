@@ -147,6 +147,15 @@ uint32_t rt_check(struct rt_warp *warp, uint32_t access, uint32_t var)
 	return host->check ? host->check(warp, access, var) : 0;
 }
 
+void rt_watch(struct rt_warp *warp, uint32_t access, uint32_t unused)
+{
+	const struct rt_host *host = warp->launch->host;
+	(void)unused;
+	if (warp->race && host->watch) {
+		host->watch(warp, access);
+	}
+}
+
 uint32_t rt_set_condition(struct rt_warp *warp, uint64_t handle, uint32_t value)
 {
 	const struct rt_host *host = warp->launch->host;

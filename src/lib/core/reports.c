@@ -14,7 +14,8 @@
 #include "lib/core/device.h"
 #include "lib/core/reports.h"
 
-static_assert(KZ_CHECK_MEMORY == 1 << CHECK_MEMORY && KZ_CHECK_INIT == 1 << CHECK_INIT,
+static_assert(KZ_CHECK_MEMORY == 1 << CHECK_MEMORY && KZ_CHECK_INIT == 1 << CHECK_INIT
+	&& KZ_CHECK_RACE == 1 << CHECK_RACE && KZ_CHECK_SYNC == 1 << CHECK_SYNC,
 	"the public sets have the bits of base/checks.h");
 
 static atomic_bool reports_wanted; /* a program has turned a check on */

@@ -217,7 +217,8 @@ bool emit_collective(struct emit *e, uint32_t what, const struct ptx_operand *me
 	LLVMValueRef *words)
 {
 	bool is_sync = e->inst->op == PTX_OP_BAR_WARP_SYNC;
-	if (e->width == 1 || emit_is_diverged(e) || !(is_sync || emit_has_slots(e->inst))) {
+	if (e->width == 1 || e->watches || emit_is_diverged(e)
+	    || !(is_sync || emit_has_slots(e->inst))) {
 		return false;
 	}
 	size_t next = e->func->blocks[e->block].succ[0];

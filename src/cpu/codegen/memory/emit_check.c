@@ -12,11 +12,16 @@
  * With KUDZU_CHECK=init, memory that nothing has written has a value of its own (mem/unwritten.h).
  * After a load of what is not only copied (ir/uses.h), a lane that got this value asks, too.
  *
+ * For the checks of races and of barriers a kernel tells rt_calls.watch of every access to memory
+ * that threads share, and of fences and copies.
+ *
  * LLVM moves no access over these calls.  KUDZU_CHECK turns this on, and so does KUDZU_CPU_DEVICES,
  * since a kernel must not access the memory of any device.  Without it a fault is reported with
  * less (emit_note_access).
  */
 #include "base/common.h"
+
+#include "base/checks.h"
 
 #include "cpu/codegen/memory/emit_memory.h"
 #include "cpu/codegen/control/emit_flow.h"
@@ -230,6 +235,94 @@ static void check_ask(struct emit *e, const struct check_site *site, LLVMValueRe
 	e->mask = mask;
 }
 
+/* What rt_calls.watch is told of an access. */
+static uint32_t check_watch_word(const struct ptx_inst *inst, const struct check_site *site)
+{
+	const struct ptx_mods *mods = &inst->mods;
+	uint32_t word = (uint32_t)site->kind;
+	switch (inst->op) {
+	case PTX_OP_CP_ASYNC:
+		return word | (site->kind == RT_WRITES ? RT_ACCESS_ASYNC : 0);
+	case PTX_OP_MBARRIER_INIT:
+		return RT_WRITES;
+	case PTX_OP_MBARRIER_TX:
+	case PTX_OP_MBARRIER_ARRIVE:
+	case PTX_OP_MBARRIER_ARRIVE_TX:
+		return RT_CHANGES | RT_ACCESS_STRONG | RT_ACCESS_CTA | RT_ACCESS_RELEASE
+			| RT_ACCESS_MBARRIER;
+	case PTX_OP_MBARRIER_WAIT:
+	case PTX_OP_MBARRIER_PARITY:
+		return RT_READS | RT_ACCESS_STRONG | RT_ACCESS_CTA | RT_ACCESS_MBARRIER;
+	default:
+		break;
+	}
+	const bool is_volatile = ptx_has(mods, PTX_MOD_VOLATILE) || ptx_has(mods, PTX_MOD_CV);
+	word |= is_volatile ? RT_ACCESS_VOLATILE
+		: site->kind == RT_CHANGES || ptx_is_strong(inst) ? RT_ACCESS_STRONG : 0;
+	word |= ptx_has(mods, PTX_MOD_CTA) ? RT_ACCESS_CTA : 0;
+	word |= (inst->op == PTX_OP_ATOM_CAS || inst->op == PTX_OP_ATOM_CAS_WIDE)
+		&& !ptx_has(mods, PTX_MOD_ACQUIRE) && !ptx_has(mods, PTX_MOD_ACQ_REL)
+		&& !ptx_has(mods, PTX_MOD_SC) ? RT_ACCESS_LOCKS : 0;
+	return word | (ptx_has(mods, PTX_MOD_RELEASE) || ptx_has(mods, PTX_MOD_ACQ_REL)
+		|| ptx_has(mods, PTX_MOD_SC) ? RT_ACCESS_RELEASE : 0);
+}
+
+static bool check_is_mbarrier(enum ptx_op op)
+{
+	return op == PTX_OP_MBARRIER_INIT || op == PTX_OP_MBARRIER_TX
+		|| op == PTX_OP_MBARRIER_ARRIVE || op == PTX_OP_MBARRIER_ARRIVE_TX
+		|| op == PTX_OP_MBARRIER_WAIT || op == PTX_OP_MBARRIER_PARITY;
+}
+
+static bool check_is_watched(const struct emit *e, const struct ptx_inst *inst,
+	const struct check_site *site)
+{
+	return e->watches && (site->size > 0 || check_is_mbarrier(inst->op))
+		&& (site->space == PTX_GENERIC || site->space == PTX_GLOBAL
+			|| site->space == PTX_SHARED);
+}
+
+static LLVMValueRef check_lanes(struct emit *e)
+{
+	return emit_is_vector(e) ? emit_active(e) : ir_shl(e, emit_u32(e, 1), emit_lane_number(e));
+}
+
+static void check_tell(struct emit *e, uint32_t word)
+{
+	LLVMValueRef args[] = {emit_u32(e, word), emit_u32(e, 0)};
+	emit_call_once(e, offsetof(struct rt_calls, watch), LLVMVoidTypeInContext(e->context), args,
+		countof(args));
+}
+
+/* Fences, and groups of copies: what is no access. */
+static void check_watch_others(struct emit *e, const struct ptx_inst *inst)
+{
+	uint32_t word, argument = 0;
+	switch (inst->op) {
+	case PTX_OP_MEMBAR:
+	case PTX_OP_FENCE:
+		word = RT_FENCES | (ptx_has(&inst->mods, PTX_MOD_CTA) ? RT_ACCESS_CTA : 0);
+		break;
+	case PTX_OP_CP_COMMIT:
+		word = RT_COMMITS;
+		break;
+	case PTX_OP_CP_WAIT:
+		word = RT_WAITS;
+		argument = (uint32_t)inst->operands[0].value;
+		break;
+	case PTX_OP_CP_WAIT_ALL:
+	case PTX_OP_CP_ARRIVE:
+		word = RT_WAITS;
+		argument = UINT32_MAX;
+		break;
+	default:
+		return;
+	}
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, gathers), check_lanes(e));
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, access), emit_u32(e, argument));
+	check_tell(e, word);
+}
+
 /* The addresses of the lanes, as numbers. */
 static LLVMValueRef check_addresses(struct emit *e, const struct ptx_inst *inst,
 	const struct check_site *site)
@@ -240,20 +333,22 @@ static LLVMValueRef check_addresses(struct emit *e, const struct ptx_inst *inst,
 		: check_lane_address(e, site);
 }
 
-static LLVMValueRef check_lanes(struct emit *e)
-{
-	return emit_is_vector(e) ? emit_active(e) : ir_shl(e, emit_u32(e, 1), emit_lane_number(e));
-}
-
 static void check_place(struct emit *e, const struct ptx_inst *inst, const struct check_site *site)
 {
 	LLVMValueRef at = check_addresses(e, inst, site);
 	LLVMValueRef lanes = check_lanes(e);
-	if (site->kind == RT_CHANGES && e->checks & check_bit(CHECK_INIT)) {
+	const bool asks = e->questions && !check_is_clear(site);
+	if (asks && site->kind == RT_CHANGES && e->checks & check_bit(CHECK_INIT)) {
 		check_ask(e, site, at, lanes);
-	} else if (site->size > 0) {
+	} else if (asks && site->size > 0) {
 		check_ask(e, site, at, check_doubtful(e, site, at, lanes));
-	} else {
+	}
+	if (check_is_watched(e, inst, site)) {
+		struct check_site whole = *site;
+		whole.size = site->size > 0 ? site->size : sizeof(uint64_t); // an mbarrier
+		check_note(e, &whole, at, lanes);
+		check_tell(e, check_watch_word(inst, site));
+	} else if (site->size == 0 || !e->questions) {
 		check_note(e, site, at, lanes);
 	}
 }
@@ -274,9 +369,12 @@ void emit_check(struct emit *e, const struct ptx_inst *inst)
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, line),
 		emit_u32(e, (uint64_t)inst->line));
 	for (size_t i = 0; i < count; i++) {
-		if (!check_is_clear(&sites[i])) {
+		if (!check_is_clear(&sites[i]) || check_is_watched(e, inst, &sites[i])) {
 			check_place(e, inst, &sites[i]);
 		}
+	}
+	if (e->watches) {
+		check_watch_others(e, inst);
 	}
 }
 

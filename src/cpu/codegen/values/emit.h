@@ -138,6 +138,8 @@ struct emit {
 	bool is_alone;                  /* W > 1: each warp is a block, and whole */
 	bool failed;
 	unsigned checks;                /* a set: see emit_check.c */
+	bool questions;                 /* it asks before accesses, for other checks than those */
+	bool watches;                   /* it tells of all that threads may share */
 	bool asks;                      /* before each access, */
 	struct ptx_var **origins;       /* and then these are as origin_find */
 	bool *uses;                     /* and uses_find give them */

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+// Kernels with one race each.  BUG is the code with the race, FIX what takes its place.  A comment
+// names the kernel in each line that takes part in its race.
+#ifdef FIXED
+#define FIX(...) __VA_ARGS__
+#define BUG(...)
+#else
+#define FIX(...)
+#define BUG(...) __VA_ARGS__
+#endif
+
+extern "C" __global__ void missing_barrier(int *a)
+{
+	__shared__ int s[64];
+	s[threadIdx.x] = a[threadIdx.x]; // missing_barrier
+	FIX(__syncthreads();)
+	a[64 + threadIdx.x] = s[63 - threadIdx.x]; // missing_barrier
+}
+
+extern "C" __global__ void missing_syncwarp(int *a)
+{
+	__shared__ int s[32];
+	s[threadIdx.x] = a[threadIdx.x]; // missing_syncwarp
+	FIX(__syncwarp();)
+	a[32 + threadIdx.x] = s[threadIdx.x ^ 1]; // missing_syncwarp
+}
+
+extern "C" __global__ void tree(int *a)
+{
+	__shared__ int s[128];
+	s[threadIdx.x] = a[threadIdx.x];
+	__syncthreads();
+	for (int d = 64; d > 0; d /= 2) {
+		if (threadIdx.x < d) {
+			s[threadIdx.x] += s[threadIdx.x + d]; // tree
+		}
+		FIX(__syncthreads();)
+	}
+	if (threadIdx.x == 0) {
+		a[128] = s[0];
+	}
+}
+
+extern "C" __global__ void tile_reused(int *a)
+{
+	__shared__ int s[64];
+	int sum = 0;
+	for (int i = 0; i < 4; i++) {
+		s[threadIdx.x] = a[threadIdx.x] + i; // tile_reused
+		__syncthreads();
+		sum += s[(threadIdx.x + 32) % 64]; // tile_reused
+		FIX(__syncthreads();)
+	}
+	a[64 + threadIdx.x] = sum;
+}
+
+extern "C" __global__ void lost_update(int *a)
+{
+	BUG(a[0] = a[0] + 1;) // lost_update
+	FIX(atomicAdd(a, 1);)
+}
+
+extern "C" __global__ void block_reads_block(int *a)
+{
+	int other = BUG((blockIdx.x + 1) % gridDim.x) FIX(blockIdx.x);
+	if (threadIdx.x == 0) {
+		a[blockIdx.x] = 1; // block_reads_block
+		a[64 + blockIdx.x] = a[other]; // block_reads_block
+	}
+}
+
+extern "C" __global__ void shared_histogram(int *a)
+{
+	__shared__ int s[4];
+	if (threadIdx.x < 4) {
+		s[threadIdx.x] = 0;
+	}
+	__syncthreads();
+	BUG(s[threadIdx.x % 4]++;) // shared_histogram
+	FIX(atomicAdd(&s[threadIdx.x % 4], 1);)
+	__syncthreads();
+	if (threadIdx.x < 4) {
+		atomicAdd(&a[threadIdx.x], s[threadIdx.x]);
+	}
+}
+
+extern "C" __global__ void block_atomic(int *a)
+{
+	BUG(atomicAdd_block(a, 1);) // block_atomic
+	FIX(atomicAdd(a, 1);)
+}
+
+extern "C" __global__ void no_fence(int *a)
+{
+	__shared__ bool last;
+	if (threadIdx.x == 0) {
+		a[1 + blockIdx.x] = blockIdx.x; // no_fence
+		FIX(__threadfence();)
+		last = atomicAdd(a, 1) == gridDim.x - 1;
+	}
+	__syncthreads();
+	if (last && threadIdx.x < gridDim.x) {
+		a[100 + threadIdx.x] = a[1 + threadIdx.x]; // no_fence
+	}
+}
+
+extern "C" __global__ void block_fence(int *a)
+{
+	__shared__ bool last;
+	if (threadIdx.x == 0) {
+		a[1 + blockIdx.x] = blockIdx.x; // block_fence
+		BUG(__threadfence_block();)
+		FIX(__threadfence();)
+		last = atomicAdd(a, 1) == gridDim.x - 1;
+	}
+	__syncthreads();
+	if (last && threadIdx.x < gridDim.x) {
+		a[100 + threadIdx.x] = a[1 + threadIdx.x]; // block_fence
+	}
+}
+
+extern "C" __global__ void plain_flag(int *a)
+{
+	__shared__ int flag;
+	if (threadIdx.x == 0) {
+		flag = a[1] + 7; // plain_flag
+	}
+	FIX(__syncthreads();)
+	if (threadIdx.x == 32) {
+		a[0] = flag; // plain_flag
+	}
+}
+
+extern "C" __global__ void late_zero(int *a)
+{
+	__shared__ int sum;
+	if (threadIdx.x == 0) {
+		sum = 0; // late_zero
+	}
+	FIX(__syncthreads();)
+	atomicAdd(&sum, 1); // late_zero
+	__syncthreads();
+	a[threadIdx.x] = sum;
+}
+
+extern "C" __global__ void early_result(int *a)
+{
+	__shared__ int sum;
+	if (threadIdx.x == 0) {
+		sum = 0;
+	}
+	__syncthreads();
+	atomicAdd(&sum, 1); // early_result
+	FIX(__syncthreads();)
+	if (threadIdx.x == 63) {
+		a[0] = sum; // early_result
+	}
+}
+
+extern "C" __global__ void store_and_atomic(int *a)
+{
+	if (threadIdx.x == 1) {
+		BUG(a[0] = 100;) // store_and_atomic
+		FIX(atomicExch(a, 100);)
+	} else {
+		atomicMax(a, threadIdx.x); // store_and_atomic
+	}
+}
+
+extern "C" __global__ void half_barrier(int *a)
+{
+	__shared__ int s[128];
+	s[threadIdx.x] = a[threadIdx.x]; // half_barrier
+	BUG(asm volatile("bar.sync %0, 64;" :: "r"(1 + threadIdx.x / 64) : "memory");)
+	FIX(__syncthreads();)
+	a[128 + threadIdx.x] = s[127 - threadIdx.x]; // half_barrier
+}
+
+extern "C" __global__ void transpose(int *a)
+{
+	__shared__ int s[16][17];
+	s[threadIdx.y][threadIdx.x] = a[threadIdx.y * 16 + threadIdx.x]; // transpose
+	FIX(__syncthreads();)
+	a[256 + threadIdx.y * 16 + threadIdx.x] = s[threadIdx.x][threadIdx.y]; // transpose
+}
+
+extern "C" __global__ void scan_in_place(int *a)
+{
+	__shared__ int s[64];
+	s[threadIdx.x] = 1;
+	__syncthreads();
+	for (int d = 1; d < 64; d *= 2) {
+		int left = threadIdx.x >= d ? s[threadIdx.x - d] : 0; // scan_in_place
+		FIX(__syncthreads();)
+		s[threadIdx.x] += left; // scan_in_place
+		__syncthreads();
+	}
+	a[threadIdx.x] = s[threadIdx.x];
+}
+
+extern "C" __global__ void stencil_in_place(int *a)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x + 1;
+	int sum = a[i - 1] + a[i + 1]; // stencil_in_place
+	a[i FIX(+ 1024)] = sum; // stencil_in_place
+}
+
+extern "C" __global__ void one_too_many(int *a)
+{
+	int first = blockIdx.x * blockDim.x;
+	for (int i = threadIdx.x; i < blockDim.x BUG(+ 1); i += blockDim.x) {
+		a[first + i] = blockIdx.x; // one_too_many
+	}
+}
+
+extern "C" __global__ void careless_lock(int *a)
+{
+	if (threadIdx.x == 0) {
+		while (atomicCAS(a, 0, 1) != 0) {
+		}
+		__threadfence();
+		a[1] += blockIdx.x; // careless_lock
+		FIX(__threadfence();)
+		atomicExch(a, 0);
+	}
+}
