@@ -125,6 +125,7 @@ struct flat {
 	size_t exchange_size;      /* bytes of it that arguments pass through */
 	size_t static_size;        /* of all but the stack */
 	size_t debug_size;         /* of the debug area */
+	size_t copied;             /* instructions in copies of functions */
 	size_t align;              /* of everything in it */
 	bool uses_stack;
 	unsigned stack;            /* registers: where the free part of the stack begins and ends */

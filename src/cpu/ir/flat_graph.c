@@ -14,8 +14,9 @@
 
 #include <string.h>
 
-/* Bodies of functions, up to which each call has its own; for a debugger. */
-enum { MOST_COPIES = 1000 };
+/* Instructions in copies of functions, up to which each call has its own; for a debugger.  Without
+ * optimization each result has a place on the stack, whose size is limited. */
+enum { MOST_COPIED = 8000 };
 
 static struct flat_body *flat_graph_add_body(struct flat *f)
 {
@@ -144,7 +145,7 @@ static struct flat_body *flat_graph_copy(struct flat *f, struct flat_body *calle
 	while (up && up->func != func) {
 		up = up->caller;
 	}
-	if (!f->module->is_debugged || up || f->bodies.count >= MOST_COPIES
+	if (!f->module->is_debugged || up || f->copied + func->inst_count > MOST_COPIED
 	    || !flat_graph_has_body(f, func)) {
 		return f->failed ? NULL : flat_graph_body_of(f, func);
 	}
@@ -154,6 +155,7 @@ static struct flat_body *flat_graph_copy(struct flat *f, struct flat_body *calle
 	struct flat_body *body = caller->called ? flat_graph_add_body(f) : NULL;
 	if (body) {
 		body->func = func;
+		f->copied += func->inst_count;
 		caller->called[f->at - caller->func->insts] = body;
 	}
 	return body;
