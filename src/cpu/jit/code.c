@@ -306,16 +306,21 @@ bool code_load(struct code *out, const void *object, size_t size, const char *sy
 {
 	struct loader l = {.bytes = object, .size = size};
 	*out = (struct code){.memory = NULL};
+	bool no_memory = false;
 	bool ok = is_known && !refuses_all && code_read_header(&l) && code_read_symbols(&l)
 		&& code_place_sections(&l) && code_copy_sections(&l) && code_relocate_all(&l)
 		&& code_find_entry(&l, &out->entry, symbol)
-		&& mprotect(l.memory, l.total, PROT_READ | PROT_EXEC) == 0
-		&& (!settings_debugged() || code_show(out, &l));
+		&& mprotect(l.memory, l.total, PROT_READ | PROT_EXEC) == 0;
+	if (ok && settings_debugged()) {
+		ok = code_show(out, &l);
+		no_memory = !ok;
+	}
 	out->memory = l.memory;
 	out->size = l.total;
 	out->text_size = l.text_size;
 	if (!ok) {
 		code_unload(out);
+		out->no_memory = no_memory;
 	}
 	return ok;
 }

@@ -14,6 +14,7 @@ struct code {
 	size_t text_size;   /* bytes of machine code in it */
 	uintptr_t entry;    /* the function that was asked for */
 	struct debugger_code *debugger; /* what debuggers know of it; NULL: nothing */
+	bool no_memory;     /* to tell them, so that it was not loaded */
 };
 
 /*

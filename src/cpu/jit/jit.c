@@ -288,6 +288,8 @@ static bool jit_load_object(struct jit_kernel *out, struct jit *jit, const void 
 	if (ok) {
 		address = loaded->code.entry;
 		out->code_size = loaded->code.text_size;
+	} else if (loaded->code.no_memory) {
+		ptx_no_memory(diag);
 	} else {
 		ok = jit_start_llvm(jit, diag)
 			&& jit->calls->link(&address, jit->llvm, object, size, symbol, diag);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Modules, kernels and launches of the CPU driver, through its exported functions. */
+#include "cpu/config/settings.h"
 #include "cpu/support/api.h"
 #include "cpu/stream/queue.h"
 #include "support/suite.h"
@@ -656,9 +657,11 @@ static CUresult run_program(void)
 	return result;
 }
 
+/* Also of what a debugger gets. */
 START_TEST(every_failing_malloc_becomes_an_error)
 {
 	bool failed = true;
+	settings_put(SETTING_DEBUG, _i == 0 ? DEBUG_OFF : DEBUG_ON);
 	OK(run_program()); /* opens the cache, which can do without memory */
 	for (long n = 0; failed; n++) {
 		mem_fail_after(n);
@@ -667,6 +670,7 @@ START_TEST(every_failing_malloc_becomes_an_error)
 		mem_fail_after(-1);
 		ck_assert_int_eq(result, failed ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS);
 	}
+	settings_put(SETTING_DEBUG, 0);
 }
 END_TEST
 
@@ -699,6 +703,6 @@ SUITE(api_kernels)
 	tcase_add_tests(tc, 1, forked_process_is_refused_and_does_not_hang,
 		threads_work_side_by_side);
 	tc = add_case(suite, "memory", init, nothing);
-	tcase_add_test(tc, every_failing_malloc_becomes_an_error);
+	tcase_add_loop_test(tc, every_failing_malloc_becomes_an_error, 0, 2);
 	return suite;
 }
