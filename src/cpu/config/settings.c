@@ -250,10 +250,17 @@ const char *settings_profile_file(void)
 	return value && *value ? value : NULL;
 }
 
+const char *settings_jitdump_folder(void)
+{
+	const char *value = env_get("KUDZU_CPU_JITDUMP");
+	return value && *value ? value : NULL;
+}
+
 unsigned settings_profile(void)
 {
-	return settings_profile_file() ? (unsigned)settings_get(SETTING_PROFILE_ONLY,
-		PROFILE_COUNTS | PROFILE_TIME) : 0;
+	return (settings_profile_file() ? (unsigned)settings_get(SETTING_PROFILE_ONLY,
+		PROFILE_COUNTS | PROFILE_TIME) : 0)
+		| (settings_jitdump_folder() ? PROFILE_JITDUMP : 0);
 }
 
 bool settings_check(char *why, size_t size)

@@ -38,8 +38,8 @@ enum settings_limits { LIMITS_OFF = 1, LIMITS_ON };
 /* Whether a debugger shall see kernels. */
 enum settings_debug { DEBUG_OFF = 1, DEBUG_ON };
 
-/* What a profile has: what kernels count, and where they spend their time. */
-enum settings_profile { PROFILE_COUNTS = 1, PROFILE_TIME = 2 };
+/* What a profile has: what kernels count, where they spend their time; and a file for perf. */
+enum settings_profile { PROFILE_COUNTS = 1, PROFILE_TIME = 2, PROFILE_JITDUMP = 4 };
 
 /* What the variable says now; `otherwise` if it is not set, or empty, or makes no sense. */
 uint64_t settings_get(enum setting which, uint64_t otherwise);
@@ -71,6 +71,8 @@ const char *settings_dump_folder(void);
 
 /* KUDZU_PROFILE, the file of the profile; NULL if it is not set. */
 const char *settings_profile_file(void);
+/* KUDZU_CPU_JITDUMP, the folder of the file for perf; NULL if it is not set. */
+const char *settings_jitdump_folder(void);
 /* A set of enum settings_profile; 0: there is no profile. */
 unsigned settings_profile(void);
 

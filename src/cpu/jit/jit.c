@@ -353,7 +353,8 @@ static enum jit_outcome jit_compile_plan(struct jit_kernel *out, struct jit *jit
 		.asks = jit->asks,
 		.is_debugged = jit->is_debugged,
 		.counts = jit->profile & PROFILE_COUNTS,
-		.has_lines = (jit->profile & PROFILE_TIME) && !jit->is_debugged,
+		.has_lines = (jit->profile & (PROFILE_TIME | PROFILE_JITDUMP))
+			&& !jit->is_debugged,
 		.left_out = settings_get(SETTING_PASSES, 0)};
 	order.is_vector = order.has_loop && !jit->is_debugged && !cfg_is_huge(func)
 		&& jit_is_for_one_thread(func)

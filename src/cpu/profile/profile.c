@@ -66,10 +66,15 @@ static void profile_at_exit(void)
 
 bool profile_begin(char *why, size_t size)
 {
-	const char *path = settings_profile_file();
+	const char *path = settings_profile_file(), *folder = settings_jitdump_folder();
 	bool ok = true;
 	pthread_mutex_lock(&profile.lock);
-	if (path && profile.file < 0 && profile.process == 0) {
+	if (folder && !profile_jitdump_begin(folder)) {
+		ok = false;
+		snprintf(why, size, "KUDZU_CPU_JITDUMP: cannot write to '%s': %s", folder,
+			strerror(errno));
+	}
+	if (ok && path && profile.file < 0 && profile.process == 0) {
 		profile.file = file_open_asked(path);
 		ok = profile.file >= 0;
 		if (ok) {
@@ -267,23 +272,30 @@ static void profile_code_free(struct profile_code *code)
 	}
 }
 
+/* Room for samples, and the lines of the object.  False: no memory. */
+static bool profile_code_init(struct profile_code *code, const struct profile_object *object)
+{
+	const unsigned what = settings_profile();
+	code->begin = object->entry;
+	if (object->text_size > 0 && (what & PROFILE_TIME)) {
+		profile_sample_begin();
+		code->size = object->text_size;
+		code->samples = mem_zalloc(code->size, sizeof(*code->samples));
+	}
+	return (code->size == 0 || code->samples) && (!(what & (PROFILE_TIME | PROFILE_JITDUMP))
+		|| profile_lines_read(&code->rows, &code->row_count, object->object, object->size));
+}
+
 struct profile_code *profile_code_create(const struct profile_object *object)
 {
 	struct profile_code *code = mem_zalloc(1, sizeof(*code));
-	bool ok = code;
-	if (ok && object->text_size > 0 && (settings_profile() & PROFILE_TIME)) {
-		profile_sample_begin();
-		code->begin = object->entry;
-		code->size = object->text_size;
-		code->samples = mem_zalloc(code->size, sizeof(*code->samples));
-		ok = code->samples && profile_lines_read(&code->rows, &code->row_count,
-			object->object, object->size);
-	}
+	bool ok = code && profile_code_init(code, object);
 	pthread_mutex_lock(&profile.lock);
 	if (ok && (code->kernel = profile_kernel_find(object->module, object->func))) {
 		code->next = code->kernel->codes;
 		code->kernel->codes = code;
 		code->kernel->width = object->width;
+		profile_jitdump_add(code, object->text_size);
 	} else {
 		profile_code_free(code);
 		code = NULL;

@@ -57,7 +57,7 @@ struct profile_code {
 	struct profile_kernel *kernel;
 	struct profile_code *next;
 	uintptr_t begin;
-	size_t size;           /* of the code; 0: it is not known, and there are no samples */
+	size_t size;           /* of the code; 0: there are no samples */
 	atomic_uint *samples;  /* by byte of it */
 	atomic_uint elsewhere; /* samples outside of it */
 	struct profile_row *rows;
@@ -71,9 +71,16 @@ bool profile_lines_read(struct profile_row **out, size_t *count, const void *obj
 /* profile_sample.c */
 void profile_sample_begin(void);
 
+/* jitdump.c: begin the file in a folder, false: errno says why; add code that was loaded, with so
+ * many bytes. */
+bool profile_jitdump_begin(const char *folder);
+void profile_jitdump_add(const struct profile_code *code, size_t size);
+
 /* profile_write.c */
 struct str;
 void profile_write_all(struct str *out, const struct profile_kernel *kernels);
+/* The place of a line of PTX; SIZE_MAX: the kernel has nothing of it. */
+size_t profile_find_place(const struct profile_kernel *kernel, uint32_t ptx_line);
 /* Add the samples of code that will be gone to its kernel's. */
 void profile_keep_samples(struct profile_code *code);
 

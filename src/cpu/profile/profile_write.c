@@ -31,8 +31,7 @@ static uint32_t write_line_at(const struct profile_code *code, uint32_t offset)
 	return low > 0 ? code->rows[low - 1].ptx_line : 0;
 }
 
-/* SIZE_MAX: it has none. */
-static size_t write_place_of(const struct profile_kernel *kernel, uint32_t ptx_line)
+size_t profile_find_place(const struct profile_kernel *kernel, uint32_t ptx_line)
 {
 	for (size_t i = 0; i < kernel->inst_count; i++) {
 		if (kernel->insts[i].ptx_line == ptx_line) {
@@ -52,7 +51,7 @@ static uint64_t write_add_samples(uint64_t *places, const struct profile_code *c
 		if (samples == 0) {
 			continue;
 		}
-		const size_t place = write_place_of(code->kernel,
+		const size_t place = profile_find_place(code->kernel,
 			write_line_at(code, (uint32_t)i));
 		if (place == SIZE_MAX) {
 			elsewhere += samples;

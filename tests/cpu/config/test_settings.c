@@ -46,6 +46,8 @@ static const struct {
 	PASSES("-", 0), PASSES(",-prefetch", 0), PASSES("-prefetch -no-wrap", 0),
 #define LIMITS(text, value) {"KUDZU_CPU_LIMITS", SETTING_LIMITS, text, value}
 	LIMITS("off", LIMITS_OFF), LIMITS("on", LIMITS_ON), LIMITS("0", 0), LIMITS("no", 0),
+#define PROFILE(text, value) {"KUDZU_PROFILE_ONLY", SETTING_PROFILE_ONLY, text, value}
+	PROFILE("counts", PROFILE_COUNTS), PROFILE("time", PROFILE_TIME), PROFILE("both", 0),
 #define TIER(text, value) {"KUDZU_CPU_TIER", SETTING_TIER, text, value}
 	TIER("1", 1), TIER("2", 2), TIER("0", 0), TIER("once", SETTINGS_TIER_ONCE), TIER("3", 0),
 	TIER("best", 0), TIER("onces", 0),

@@ -17,6 +17,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { BLOCKS = 3, THREADS = 96, WARPS = BLOCKS * THREADS / 32, TRIPS = 5, LINE = 128 };
 
@@ -341,6 +342,72 @@ START_TEST(samples_fall_on_the_line_that_runs)
 }
 END_TEST
 
+/* A record of a jitdump file, from `at` on. */
+struct dumped {
+	uint32_t kind, size;
+	const char *body; /* after the time */
+};
+
+static struct dumped profile_take_record(const char **at, const char *end)
+{
+	struct dumped out;
+	ck_assert(end - *at >= 16);
+	memcpy(&out.kind, *at, sizeof(out.kind));
+	memcpy(&out.size, *at + 4, sizeof(out.size));
+	ck_assert(out.size >= 16 && end - *at >= (ptrdiff_t)out.size);
+	out.body = *at + 16;
+	*at += out.size;
+	return out;
+}
+
+static uint64_t profile_word(const char *at)
+{
+	uint64_t word;
+	memcpy(&word, at, sizeof(word));
+	return word;
+}
+
+/* The layout is that of perf's jitdump-specification.txt. */
+START_TEST(perf_is_told_names_and_lines)
+{
+	char name[64];
+	size_t size;
+	char *data = NULL;
+	uint32_t magic;
+	bool has_line = false;
+	snprintf(name, sizeof(name), "jit-%ld.dump", (long)getpid());
+	char *path = file_join(store_outside, name);
+	setenv("KUDZU_CPU_JITDUMP", store_outside, 1);
+	profile_run_text(PLACE("%r1", 4) AT(7) "st.global.u32 [%rd2], %r1;\n", 1);
+	ck_assert_int_eq(file_read(&data, &size, path, NULL), KZ_OK);
+	const char *at = data + 40, *end = data + size;
+	memcpy(&magic, data, sizeof(magic));
+	ck_assert(size > 40 && magic == 0x4A695444);
+	const struct dumped lines = profile_take_record(&at, end);
+	const struct dumped load = profile_take_record(&at, end);
+	ck_assert_uint_eq(lines.kind, 2);
+	ck_assert_uint_eq(load.kind, 0);
+	/* process and thread, where it is, where it was made, its size, a number, its name */
+	const uint64_t begin = profile_word(load.body + 8), bytes = profile_word(load.body + 24);
+	ck_assert_uint_eq(profile_word(load.body + 16), begin);
+	ck_assert_str_eq(load.body + 40, "k");
+	ck_assert_uint_eq(load.size, 16 + 40 + 2 + bytes);
+	ck_assert_uint_eq(profile_word(lines.body), begin);
+	const char *line = lines.body + 16;
+	for (uint64_t i = 0; i < profile_word(lines.body + 8); i++) {
+		uint32_t number;
+		memcpy(&number, line + 8, sizeof(number));
+		ck_assert(profile_word(line) - begin < bytes);
+		ck_assert_str_eq(line + 16, "/made/k.cu");
+		has_line |= number == 7;
+		line += 16 + sizeof("/made/k.cu");
+	}
+	ck_assert(has_line && line == lines.body - 16 + lines.size);
+	mem_free(data);
+	mem_free(path);
+}
+END_TEST
+
 START_TEST(a_file_that_cannot_be_written_stops_cuInit)
 {
 	setenv("KUDZU_PROFILE", "/nonexistent/profile.json", 1);
@@ -381,6 +448,7 @@ SUITE(profile)
 	tcase_add_test(tc, barriers_are_waits_of_warps);
 	tcase_add_test(tc, launches_add_up_wherever_the_code_comes_from);
 	tcase_add_test(tc, code_of_a_profile_is_for_profiles_alone);
+	tcase_add_test(tc, perf_is_told_names_and_lines);
 	tcase_add_test(tc, a_file_that_cannot_be_written_stops_cuInit);
 	tcase_add_test(tc, running_out_of_memory_fails_a_compile);
 	tc = suite_add_case(suite, "samples");
