@@ -42,16 +42,15 @@ LLVMValueRef emit_pair(struct emit *e, LLVMValueRef low, LLVMValueRef high)
 	return ir_or(e, high, ir_zext(e, low, e->i32));
 }
 
-/* Of pairs that are constants; LLVM's builder would not find constants through the bitcast. */
+/* Of pairs that are constants: LLVM's builder finds constants through all but the bitcast. */
 static LLVMValueRef half_known_share(struct emit *e, LLVMValueRef pairs, unsigned share)
 {
-	LLVMValueRef all[RT_MAX_WIDTH];
-	for (unsigned i = 0; i < e->width; i++) {
-		unsigned half = share * e->width + i;
-		LLVMValueRef pair = LLVMGetElementAsConstant(pairs, half / 2);
-		all[i] = emit_scalar(e, 16, LLVMConstIntGetZExtValue(pair) >> (16 * (half % 2)));
+	unsigned order[RT_MAX_WIDTH];
+	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
+		order[i] = (share * RT_MAX_WIDTH + i) / 2 + i % 2 * RT_MAX_WIDTH;
 	}
-	return LLVMConstVector(all, e->width);
+	return emit_shuffle(e, emit_half_part(e, pairs, 0), emit_half_part(e, pairs, 1), order,
+		RT_MAX_WIDTH);
 }
 
 LLVMValueRef emit_half_share(struct emit *e, LLVMValueRef pair, unsigned share)
@@ -59,7 +58,7 @@ LLVMValueRef emit_half_share(struct emit *e, LLVMValueRef pair, unsigned share)
 	if (!emit_is_vector(e)) {
 		return emit_half_part(e, pair, share);
 	}
-	if (LLVMIsAConstantDataVector(pair)) {
+	if (LLVMIsConstant(pair)) {
 		return half_known_share(e, pair, share);
 	}
 	LLVMValueRef all = ir_bitcast(e, pair, LLVMVectorType(e->s.i16, 2 * e->width));
