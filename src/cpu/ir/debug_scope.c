@@ -340,7 +340,31 @@ struct scope_lists {
 	uint64_t *written;
 };
 
-/* Link the ranges, and count the notes that they need at most. */
+/* The ranges of what an instruction writes, within which it is: how many, and a note for each if
+ * `adds`. */
+static size_t scope_note_written(struct scopes *s, const struct scope_lists *lists, size_t i,
+	bool adds)
+{
+	const struct ptx_func *func = s->func;
+	size_t count = 0;
+	memset(lists->written, 0, cfg_live_words(func) * sizeof(uint64_t));
+	cfg_written(lists->written, &func->insts[i]);
+	for (size_t w = 0; w < cfg_live_words(func); w++) {
+		for (uint64_t bits = lists->written[w]; bits; bits &= bits - 1) {
+			size_t k = lists->of_reg[w * 64 + (size_t)__builtin_ctzll(bits)];
+			for (; k != SIZE_MAX; k = s->ranges[k].next_of_reg) {
+				const bool is_in = s->ranges[k].low <= i && i < s->ranges[k].high;
+				count += is_in;
+				if (is_in && adds) {
+					scope_note_range(s, &s->ranges[k], i);
+				}
+			}
+		}
+	}
+	return count;
+}
+
+/* Link the ranges, and count the notes that they need. */
 static size_t scope_count_notes(struct scopes *s, struct scope_lists *lists)
 {
 	const struct ptx_func *func = s->func;
@@ -355,35 +379,9 @@ static size_t scope_count_notes(struct scopes *s, struct scope_lists *lists)
 		lists->of_reg[range->reg] = i;
 	}
 	for (size_t i = 0; i < func->inst_count; i++) {
-		memset(lists->written, 0, cfg_live_words(func) * sizeof(uint64_t));
-		cfg_written(lists->written, &func->insts[i]);
-		for (size_t w = 0; w < cfg_live_words(func); w++) {
-			for (uint64_t bits = lists->written[w]; bits; bits &= bits - 1) {
-				size_t k = lists->of_reg[w * 64 + (size_t)__builtin_ctzll(bits)];
-				for (; k != SIZE_MAX; k = s->ranges[k].next_of_reg) {
-					count += s->ranges[k].low <= i && i < s->ranges[k].high;
-				}
-			}
-		}
+		count += scope_note_written(s, lists, i, false);
 	}
 	return count;
-}
-
-static void scope_note_written(struct scopes *s, const struct scope_lists *lists, size_t i)
-{
-	const struct ptx_func *func = s->func;
-	memset(lists->written, 0, cfg_live_words(func) * sizeof(uint64_t));
-	cfg_written(lists->written, &func->insts[i]);
-	for (size_t w = 0; w < cfg_live_words(func); w++) {
-		for (uint64_t bits = lists->written[w]; bits; bits &= bits - 1) {
-			size_t k = lists->of_reg[w * 64 + (size_t)__builtin_ctzll(bits)];
-			for (; k != SIZE_MAX; k = s->ranges[k].next_of_reg) {
-				if (s->ranges[k].low <= i && i < s->ranges[k].high) {
-					scope_note_range(s, &s->ranges[k], i);
-				}
-			}
-		}
-	}
 }
 
 /* The list of instructions with the notes in it.  A label stands before the notes of what begins
@@ -411,7 +409,7 @@ static void scope_insert_notes(struct scopes *s)
 		}
 		if (i < func->inst_count) {
 			s->insts[s->inst_count++] = func->insts[i];
-			scope_note_written(s, &lists, i);
+			scope_note_written(s, &lists, i, true);
 		}
 	}
 	for (size_t i = 0; !s->failed && i < func->label_count; i++) {
