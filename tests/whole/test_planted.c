@@ -106,6 +106,14 @@ static const char source[] =
 "		((char *)out)[4 * T + i] = ((const char *)in)[4 * T + i];\n	}\n}\n"
 "KERNEL(good_padding) {\n	if (T < 16) {\n"
 "		((padded *)out)[T] = ((const padded *)in)[T];\n	}\n}\n"
+"KERNEL(good_halves) {\n	__shared__ padded a[64];\n	a[T].tag = (char)T;\n"
+"	a[T].value = T;\n"
+"	__syncthreads();\n	padded p = a[63 - T];\n	out[T] = p.tag + (int)p.value;\n}\n"
+"struct flagged { int flag; double value; };\n"
+"KERNEL(good_flag) {\n	__shared__ flagged a[64];\n	flagged f = {T & 1, (double)T};\n"
+"	a[T].flag = f.flag;\n"
+"	a[T].value = f.value;\n	__syncthreads();\n	f = a[63 - T];\n"
+"	out[T] = f.flag ? (int)f.value : 3;\n}\n"
 "KERNEL(good_vector) {\n	if (T < 16) {\n"
 "		((int4 *)out)[T] = ((const int4 *)in)[T];\n	}\n}\n"
 "KERNEL(good_select) {\n	int v = in[T];\n	out[T] = n > 0 ? v : 7;\n}\n"
@@ -179,6 +187,8 @@ static const struct {
 	{"good_copy", NULL, 0},
 	{"good_bytes", NULL, 0},
 	{"good_padding", NULL, 0},
+	{"good_halves", NULL, 0},
+	{"good_flag", NULL, 0},
 	{"good_vector", NULL, 0},
 	{"good_select", NULL, 0},
 	{"good_shuffle", NULL, 0},

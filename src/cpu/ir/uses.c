@@ -16,21 +16,26 @@
 #include "cpu/ir/cfg.h"
 
 struct uses_search {
-	bool *used;
+	uint8_t *used;
 	bool changed;
 };
 
-static void uses_mark(void *data, unsigned *reg, unsigned *value)
+static void uses_add(struct uses_search *u, unsigned reg, unsigned halves)
 {
-	struct uses_search *u = data;
-	(void)value;
-	u->changed |= !u->used[*reg];
-	u->used[*reg] = true;
+	u->changed |= (halves & ~u->used[reg]) != 0;
+	u->used[reg] |= (uint8_t)halves;
 }
 
-static bool uses_any(const bool *used, const struct ptx_operand *operand)
+static void uses_mark(void *data, unsigned *reg, unsigned *value)
 {
-	bool any = (operand->kind == PTX_REG || operand->kind == PTX_PAIR) && used[operand->reg];
+	(void)value;
+	uses_add(data, *reg, USES_LOW | USES_HIGH);
+}
+
+static unsigned uses_any(const uint8_t *used, const struct ptx_operand *operand)
+{
+	unsigned any = operand->kind == PTX_REG || operand->kind == PTX_PAIR ? used[operand->reg]
+		: 0;
 	for (size_t i = 0; operand->kind == PTX_VECTOR && i < operand->count; i++) {
 		any |= uses_any(used, &operand->elements[i]);
 	}
@@ -43,10 +48,9 @@ static bool uses_is_int(enum ptx_type type)
 	return class == 'b' || class == 'u' || class == 's';
 }
 
-/* How many operands, from `first` on, an instruction only copies. */
-static size_t uses_count_copied(const struct ptx_inst *inst, size_t *first)
+/* How many operands, from the second on, an instruction only copies. */
+static size_t uses_count_copied(const struct ptx_inst *inst)
 {
-	*first = 1;
 	switch (inst->op) {
 	case PTX_OP_SHL:
 	case PTX_OP_SHR: // of bytes to their places
@@ -68,25 +72,78 @@ static size_t uses_count_copied(const struct ptx_inst *inst, size_t *first)
 	}
 }
 
+/* The halves of what is copied on which those of the result depend. */
+static unsigned uses_halves(const struct ptx_inst *inst, unsigned halves)
+{
+	const bool is_half = inst->op == PTX_OP_CVT
+		&& (ptx_type_size(inst->types[0]) <= 4 || ptx_type_size(inst->types[1]) <= 4);
+	const bool is_right = inst->op == PTX_OP_SHR && inst->operands[2].value == 32;
+	const bool is_left = inst->op == PTX_OP_SHL && inst->operands[2].value == 32;
+	const bool is_shift = inst->op == PTX_OP_SHR || inst->op == PTX_OP_SHL;
+	return halves == 0 ? 0 : is_half ? USES_LOW
+		: is_right ? USES_HIGH
+		: is_left ? (halves & USES_HIGH ? USES_LOW : 0)
+		: is_shift ? USES_LOW | USES_HIGH : halves;
+}
+
+/* mov.b64 %rd, {%r1, %r2} and the other way round. */
+static bool uses_mark_halves(struct uses_search *u, const struct ptx_inst *inst)
+{
+	const struct ptx_operand *to = &inst->operands[0], *from = &inst->operands[1];
+	if (inst->op != PTX_OP_MOV || inst->has_guard) {
+		return false;
+	}
+	if (to->kind == PTX_VECTOR && to->count == 2 && from->kind == PTX_REG
+	    && ptx_type_size(inst->types[0]) == 8) {
+		uses_add(u, from->reg, (uses_any(u->used, &to->elements[0]) ? USES_LOW : 0)
+			| (uses_any(u->used, &to->elements[1]) ? USES_HIGH : 0));
+		return true;
+	}
+	if (to->kind == PTX_REG && from->kind == PTX_VECTOR && from->count == 2
+	    && ptx_type_size(inst->types[0]) == 8) {
+		for (size_t i = 0; i < 2; i++) {
+			if (from->elements[i].kind == PTX_REG && u->used[to->reg] >> i & 1) {
+				uses_add(u, from->elements[i].reg, USES_LOW | USES_HIGH);
+			}
+		}
+		return true;
+	}
+	return false;
+}
+
 /* Mark what an instruction reads, but for what it copies to where nothing depends on it. */
 static void uses_mark_reads(struct uses_search *u, struct ptx_inst inst)
 {
-	size_t first;
-	const size_t copied = uses_count_copied(&inst, &first);
+	const size_t copied = inst.operand_count > 1 ? uses_count_copied(&inst) : 0;
 	struct ptx_operand operands[8];
-	const bool is_copy = copied > 0 && inst.operand_count <= countof(operands)
-		&& (inst.op == PTX_OP_ST || !uses_any(u->used, &inst.operands[0]));
-	for (size_t i = 0; is_copy && i < inst.operand_count; i++) {
-		operands[i] = i >= first && i < first + copied
-			? (struct ptx_operand){.kind = PTX_INT} : inst.operands[i];
+	if (copied == 0 || inst.operand_count > countof(operands)) {
+		cfg_visit(&inst, false, uses_mark, u);
+		return;
 	}
-	inst.operands = is_copy ? operands : inst.operands;
+	if (uses_mark_halves(u, &inst)) {
+		return;
+	}
+	const unsigned used = inst.op == PTX_OP_ST ? 0 : uses_any(u->used, &inst.operands[0]);
+	const unsigned halves = uses_halves(&inst, used);
+	bool is_plain = true;
+	for (size_t i = 0; i < inst.operand_count; i++) {
+		const struct ptx_operand *operand = &inst.operands[i];
+		const bool is_copied = i >= 1 && i <= copied;
+		operands[i] = is_copied ? (struct ptx_operand){.kind = PTX_INT} : *operand;
+		if (is_copied && operand->kind == PTX_REG) {
+			uses_add(u, operand->reg, halves);
+		} else {
+			is_plain &= !is_copied || operand->kind != PTX_VECTOR || used == 0;
+		}
+	}
+	inst.operands = is_plain ? operands : inst.operands;
 	cfg_visit(&inst, false, uses_mark, u);
 }
 
-bool *uses_find(const struct ptx_func *func)
+uint8_t *uses_find(const struct ptx_func *func)
 {
-	struct uses_search u = {.used = mem_zalloc(func->reg_count + 1, sizeof(bool)), .changed = true};
+	struct uses_search u = {.used = mem_zalloc(func->reg_count + 1, sizeof(*u.used)),
+		.changed = true};
 	while (u.used && u.changed) {
 		u.changed = false;
 		for (size_t i = 0; i < func->inst_count; i++) {
@@ -96,7 +153,7 @@ bool *uses_find(const struct ptx_func *func)
 	return u.used;
 }
 
-bool uses_of_load(const bool *uses, const struct ptx_inst *load)
+bool uses_of_load(const uint8_t *uses, const struct ptx_inst *load)
 {
-	return uses_any(uses, &load->operands[0]);
+	return uses_any(uses, &load->operands[0]) != 0;
 }

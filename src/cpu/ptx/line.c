@@ -82,10 +82,14 @@ static void line_read_name(char *out, size_t size, const char *text, const char 
 	while (at && !(strncmp(at, label, length) == 0 && at[length] == ':')) {
 		at = line_next(at);
 	}
-	at = at ? strstr(at, ".b8") : NULL;
-	at = at ? at + strlen(".b8") : NULL;
-	for (char *end; at && count + 1 < size; at = *end == ',' ? end + 1 : NULL) {
-		out[count++] = (char)strtol(at, &end, 10);
+	bool is_open = true; // a long name has several lines
+	while (is_open && at && (at = line_next(at)) && (label = line_behind(at, ".b8"))) {
+		for (char *end; is_open && label && count + 1 < size;
+		     label = *end == ',' ? end + 1 : NULL) {
+			out[count] = (char)strtol(label, &end, 10);
+			is_open = out[count] != '\0';
+			count += is_open;
+		}
 	}
 	out[count] = '\0';
 }

@@ -13,7 +13,7 @@ struct line_place {
 	size_t file_size;
 	int number;            /* in that file, from 1 */
 	int column;
-	char function[64];     /* whose code this is, mangled; empty: the kernel's, or unknown */
+	char function[192];     /* whose code this is, mangled; empty: the kernel's, or unknown */
 };
 
 struct line {

@@ -380,27 +380,38 @@ void emit_check(struct emit *e, const struct ptx_inst *inst)
 
 /* --- Unwritten memory --- */
 
-/* Whether elements have the value of what was never written.  Bytes and halves are compared with
- * all that are in it, and rt_calls.check looks at the whole word. */
-static LLVMValueRef check_is_unwritten(struct emit *e, LLVMValueRef value)
+/* Whether elements have the value of what was never written, in some of these halves.  Bytes and
+ * halves of a word are compared with all that are in it, and rt_calls.check looks at the word. */
+static LLVMValueRef check_is_unwritten(struct emit *e, LLVMValueRef value, unsigned halves)
 {
 	const unsigned bits = ir_width(value);
-	LLVMValueRef is = NULL;
+	LLVMValueRef is = LLVMConstNull(e->i1);
 	for (unsigned at = 0; at < (bits > 32 ? bits : 32); at += bits < 32 ? bits : 32) {
+		if (bits > 32 && !(halves >> at / 32 & 1)) {
+			continue;
+		}
 		LLVMValueRef part = bits > 32 ? ir_trunc(e, ir_lshr_by(e, value, at), e->i32)
 			: value;
 		const uint64_t word = bits < 32 ? CHECK_UNWRITTEN >> at & ((1u << bits) - 1)
 			: CHECK_UNWRITTEN;
-		LLVMValueRef same = ir_icmp(e, LLVMIntEQ, part, emit_const(e, LLVMTypeOf(part),
-			word));
-		is = is ? ir_or(e, is, same) : same;
+		is = ir_or(e, is, ir_icmp(e, LLVMIntEQ, part,
+			emit_const(e, LLVMTypeOf(part), word)));
 	}
 	return is;
+}
+
+/* Whether a load is at a fixed place of a variable.  The compiler may have moved it in front of the
+ * condition that it is under in the source, as it cannot fault. */
+static bool check_is_early(const struct ptx_inst *inst)
+{
+	const struct ptx_operand *place = &inst->operands[1];
+	return place->var && !place->has_base && place->var->space == PTX_SHARED;
 }
 
 bool emit_check_uses(const struct emit *e, const struct ptx_inst *inst)
 {
 	return (inst->op == PTX_OP_LD || inst->op == PTX_OP_LDU) && check_is_of_program(inst)
+		&& !check_is_early(inst)
 		&& e->checks & check_bit(CHECK_INIT) && inst->space != PTX_PARAM
 		&& inst->space != PTX_CONST && inst->types[0] != PTX_PRED
 		&& ptx_type_size(inst->types[0]) <= sizeof(uint64_t)
@@ -421,20 +432,18 @@ void emit_check_loaded(struct emit *e, const struct ptx_inst *inst, LLVMValueRef
 	const bool is_vector = to->kind == PTX_VECTOR;
 	const enum ptx_type type = types[__builtin_ctz((unsigned)ptx_type_size(inst->types[0]))];
 	struct check_site sites[2];
-	LLVMValueRef is = NULL;
+	LLVMValueRef is = LLVMConstNull(e->i1);
 	(void)check_find_sites(e, inst, sites);
 	for (size_t i = 0; i < (is_vector ? to->count : 1); i++) {
 		const struct ptx_operand *element = is_vector ? &to->elements[i] : to;
-		if (element->kind == PTX_REG) {
-			LLVMValueRef same = check_is_unwritten(e, emit_use(e, element, type));
-			is = is ? ir_or(e, is, same) : same;
+		const unsigned halves = element->kind == PTX_REG ? e->uses[element->reg] : 0;
+		if (halves != 0) {
+			is = ir_or(e, is, check_is_unwritten(e, emit_use(e, element, type),
+				halves));
 		}
 	}
-	if (is) {
-		LLVMValueRef lanes = check_lanes(e);
-		sites[0].kind = RT_USES;
-		check_ask(e, &sites[0], at, emit_is_vector(e)
-			? ir_and(e, emit_lane_bits(e, is), lanes)
-			: ir_select(e, is, lanes, emit_u32(e, 0)));
-	}
+	LLVMValueRef lanes = check_lanes(e);
+	sites[0].kind = RT_USES;
+	check_ask(e, &sites[0], at, emit_is_vector(e) ? ir_and(e, emit_lane_bits(e, is), lanes)
+		: ir_select(e, is, lanes, emit_u32(e, 0)));
 }
