@@ -165,9 +165,9 @@ $(BUILD)/libkudzu-cpu-llvm.so: $(call objects,$(SOURCES_llvm)) $(BUILD)/llvm.sou
 # The same under the names of NVIDIA's driver, for `kudzu cpu`; links that hold in every PREFIX.
 $(addprefix $(BUILD)/,$(cpu-names)): $(BUILD)/libkudzu-cpu.so
 	@mkdir -p $(@D) && ln -sf ../libkudzu-cpu.so $@
-# It finds its library in the build folder, and where both are installed, moved or not.
+# It finds its library in the build folder, and where both are installed, whether moved or not.
 $(BUILD)/kudzu: $(call objects,$(SOURCES_command)) $(BUILD)/command.sources $(BUILD)/libkudzu.so
-	$(call say,LD)$(LINK) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/'"$$(realpath -m --relative-to=$(BINDIR) $(LIBDIR)):$(LIBDIR)" \
+	$(call say,LD)$(LINK) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/'"$$(realpath -m --relative-to=$(BINDIR) $(LIBDIR))" \
 		-o $@ $(filter %.o,$^) -L$(BUILD) -lkudzu $(LIBS)
 
 # Samples, examples and benchmarks are built as a user would build them.

@@ -70,3 +70,10 @@ wheel: all ## build/release/wheel/kudzu_cpu-*.whl: the command, the libraries an
 	@MAKE='$(MAKE)' CC='$(CC)' PYTHON='$(PYTHON)' packaging/wheel/build $(BUILD) $(VERSION) $(SOVERSION)
 check-wheel: wheel ## install the wheel and NVRTC in a new environment of Python, and use them
 	$(call step,$@,CC='$(CC)' PYTHON='$(PYTHON)' packaging/wheel/check $(BUILD)/wheel)
+# Who packages are from, as Debian has it: NAME <ADDRESS>.
+CONTACT ?= Kudzu maintainers <maintainers@kudzu.invalid>
+.PHONY: deb check-deb
+deb: dist ## build/deb/*.deb: Debian's packages of git's HEAD
+	@packaging/debian/build build/kudzu-$(VERSION).tar.gz $(CURDIR)/build/deb $(VERSION) $(SOVERSION) '$(CONTACT)'
+check-deb: ## install build/deb/*.deb on a bare Debian, use and remove them (root; SUITE=trixie: another one)
+	$(call step,$@,packaging/debian/check $(CURDIR)/build/deb $(SUITE))

@@ -161,10 +161,12 @@ patience += $(if $(filter asan,$(MODE)),ASAN_OPTIONS="intercept_tls_get_addr=0:a
 plain := $(if $(filter release debug,$(MODE)),1)
 
 .PHONY: check all-checks check-unit check-kudzu check-cpu check-samples check-long
-# Those of one process begin first, so that the suites fill all cores to the end.
+# Those of one process begin first, so that the suites fill all cores to the end.  The programs of
+# samples and pages have one thread: tsan has nothing to find in them that suites lack.
 checks := $(if $(plain),$(if $(cpu-driver),check-citizen check-security check-dropin)) \
-	check-cli check-pages check-pycuda check-ptx-md check-env \
-	$(if $(plain),check-layers check-names check-makefile check-ffi) $(if $(cpu-driver),check-cxx) check-samples check-unit
+	check-cli check-pycuda check-ptx-md check-env $(if $(filter tsan,$(MODE)),,check-pages) \
+	$(if $(plain),check-layers check-names check-makefile check-ffi) $(if $(cpu-driver),check-cxx) \
+	$(if $(filter tsan,$(MODE)),,check-samples) check-unit
 # Without -j it starts itself with as many jobs as there are cores.
 jobs = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 check: ## run the tests, the samples, the README, on all cores
@@ -388,6 +390,7 @@ lint-c: $(patsubst %,lint/%,$(sort $(SOURCES_lint)))
 lint/%.c: $(BUILD)/llvm.flags $(BUILD)/folders.flags
 	$(call say,LINT)cat $^ | xargs clang-tidy --quiet $*.c -- -std=gnu11 $(INCLUDES) \
 		-Xclang -analyzer-config -Xclang max-nodes=$(LINT_STEPS) 2>/dev/null
+scripts := $(filter-out %.txt %.awk tests/cpu/check,$(wildcard .ci/* packaging/*/build packaging/*/check tests/*/check \
+	tests/cli/check_* tests/build/check_* bench/*.sh tests/samples/*.sh))
 lint-shell:
-	$(call step,$@,shellcheck $(filter-out %.txt %.awk %.in,$(wildcard .ci/* packaging/wheel/*)) $(wildcard tests/*/check tests/cli/check_* \
-		tests/build/check_* bench/*.sh tests/samples/*.sh))
+	$(call step,$@,shellcheck $(scripts))

@@ -26,8 +26,8 @@ static const char *const toolkit_places[] = {
 	"/lib64", "/lib", "/targets/" FIND_TARGET "/lib", NULL,
 };
 static const char *const environment_places[] = {
-	"/lib/python3*/site-packages/nvidia/cu*/lib",
-	"/lib/python3*/site-packages/nvidia/*/lib",
+	"/lib/python3*/*-packages/nvidia/cu*/lib", /* Debian's pip has dist-packages */
+	"/lib/python3*/*-packages/nvidia/*/lib",
 	"/lib",
 	"/targets/" FIND_TARGET "/lib",
 	NULL,
@@ -35,7 +35,7 @@ static const char *const environment_places[] = {
 static const char *const named_places[] = {
 	"", "/lib64", "/lib", "/targets/" FIND_TARGET "/lib",
 	"/nvidia/cu*/lib", "/nvidia/*/lib", "/cu*/lib", "/*/lib",
-	"/lib/python3*/site-packages/nvidia/*/lib",
+	"/lib/python3*/*-packages/nvidia/*/lib",
 	NULL,
 };
 
@@ -189,6 +189,9 @@ static void find_try_wheels(struct find *find)
 			snprintf(root, sizeof(root), "%s%s", folder, environments[i].below);
 			find_try_root(find, root, environment_places);
 		}
+	}
+	if (!find_is_done(find)) {
+		find_try_root(find, "/usr/local", environment_places);
 	}
 }
 

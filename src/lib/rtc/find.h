@@ -7,7 +7,7 @@
  *   what its variable (KUDZU_NVRTC ...) names: a library, or a folder that holds one,
  *   the toolkit: CUDA_PATH, CUDA_HOME, then /usr/local/cuda and the versioned folders beside it,
  *   NVIDIA's Python wheels: in the environment where libkudzu.so lies, then below VIRTUAL_ENV,
- *     CONDA_PREFIX and the user's site-packages,
+ *     CONDA_PREFIX, the user's packages, and /usr/local,
  *   the dynamic loader, by soname.
  */
 #include "base/error.h"

@@ -141,6 +141,8 @@ static const struct {
 		"w/nvidia/cuda_runtime/include"},
 	{"v/lib/python3.11/site-packages/nvidia/cu13/lib/libnvrtc.so.13", "KUDZU_NVRTC", "v",
 		"v/lib/python3.11/site-packages/nvidia/cu13/include"},
+	{"v/lib/python3.11/dist-packages/nvidia/cu13/lib/libnvrtc.so.13", "KUDZU_NVRTC", "v",
+		"v/lib/python3.11/dist-packages/nvidia/cu13/include"},
 };
 
 START_TEST(every_layout_is_searched)
