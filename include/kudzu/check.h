@@ -51,10 +51,10 @@ typedef enum kz_check {
 typedef struct kz_report_side {
 	const char *what;   /**< "read of 4 bytes at address 0x10, which is in no allocation" */
 	const char *file;   /**< of the source; "" if it is not known */
-	int32_t line;       /**< from 1; 0 if it is not known, and so is `column` */
-	int32_t column;
-	int32_t block[3];
-	int32_t thread[3];
+	int32_t line;       /**< from 1; 0 if it is not known */
+	int32_t column;     /**< likewise */
+	int32_t block[3];   /**< the block's index: x, y, z */
+	int32_t thread[3];  /**< the thread's index in it */
 } kz_report_side;
 
 /** What a check has found. */
@@ -64,7 +64,7 @@ typedef struct kz_report {
 	const char *text;   /**< all of it, in lines that end with a newline */
 	int64_t count;      /**< how often it was found */
 	int32_t side_count; /**< 2 where two accesses do not go together */
-	kz_report_side sides[2];
+	kz_report_side sides[2]; /**< the access where it was noticed comes first */
 } kz_report;
 
 /** What kz_device_reports calls. */
