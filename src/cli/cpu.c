@@ -219,8 +219,8 @@ static int cpu_check_status(const char *path, int status)
 {
 	const int count = cpu_count_reports(path);
 	if (count < 0) {
-		fprintf(stderr, "kudzu cpu: the check was not active: the program has not opened the "
-			"CPU device\n");
+		fprintf(stderr, "kudzu cpu: the check was not active: the program has not opened "
+			"the CPU device\n");
 		return CLI_INACTIVE;
 	}
 	if (count > 0) {

@@ -156,8 +156,9 @@ static const struct command {
 	"The exit status is 0; 1 if a device cannot be used; 2 for an unknown device.\n"},
 {"new", new_main, 1, "new NAME",
 	"make a small project that uses the library",
-	"Makes a folder NAME with a C program that launches a kernel: Makefile, main.c, kernel.cu,\n"
-	"README.md, and launch.json for VS Code.  NAME may be a path, whose last part is the program's name.\n"
+	"Makes a folder NAME with a C program that launches a kernel: Makefile, main.c,\n"
+	"kernel.cu, README.md, and launch.json for VS Code.  NAME may be a path, whose last part\n"
+	"is the program's name.\n"
 	"\n"
 	"  kudzu new demo && cd demo && make && ./demo\n"
 	"\n"

@@ -140,7 +140,7 @@ static bool emit_init(struct emit *e, unsigned class)
 	e->written = mem_zalloc(func->reg_count + 1, sizeof(*e->written));
 	e->values = mem_zalloc(func->value_count + 1, sizeof(*e->values));
 	e->origins = e->asks ? origin_find(func) : NULL;
-	e->uses = e->asks ? uses_find(func) : NULL;
+	e->uses = e->asks ? uses_analyze(func) : NULL;
 	bool ok = e->regs && e->blocks && e->diverged && e->resumes && e->order && e->yield_points
 		&& e->kept && e->entering && e->live && e->entries && e->written && e->values
 		&& ((e->origins && e->uses) || !e->asks) && yield_find_points(func, e->yield_points)

@@ -140,7 +140,7 @@ static void uses_mark_reads(struct uses_search *u, struct ptx_inst inst)
 	cfg_visit(&inst, false, uses_mark, u);
 }
 
-uint8_t *uses_find(const struct ptx_func *func)
+uint8_t *uses_analyze(const struct ptx_func *func)
 {
 	struct uses_search u = {.used = mem_zalloc(func->reg_count + 1, sizeof(*u.used)),
 		.changed = true};

@@ -10,7 +10,7 @@
 enum { USES_LOW = 1, USES_HIGH = 2 };
 
 /* By register.  Freed with mem_free; NULL: no memory. */
-uint8_t *uses_find(const struct ptx_func *func);
+uint8_t *uses_analyze(const struct ptx_func *func);
 /* Whether some of what a load writes decides something. */
 bool uses_of_load(const uint8_t *uses, const struct ptx_inst *load);
 

@@ -28,7 +28,8 @@ static bool reports_is_set(const char *name)
 
 bool reports_want_lines(void)
 {
-	return reports_is_set("KUDZU_CHECK") || reports_is_set("KUDZU_PROFILE") || atomic_load_explicit(&reports_wanted, memory_order_relaxed);
+	return reports_is_set("KUDZU_CHECK") || reports_is_set("KUDZU_PROFILE")
+		|| atomic_load_explicit(&reports_wanted, memory_order_relaxed);
 }
 
 kz_status reports_refuse(const struct kz_device *dev, kz_error *err)

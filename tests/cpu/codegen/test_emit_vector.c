@@ -405,20 +405,24 @@ START_TEST(some_threads_exchange_by_shared_memory)
 		uint8_t want[3 * 64 * 8];
 		char body[1600];
 		snprintf(body, sizeof(body), "mad.wide.u32 %%rd3, %%r0, %zu, %%rd0;\n"
-			"mov.u32 %%r1, sh; mad.lo.u32 %%r4, %%r0, %zu, %%r1; xor.b32 %%r3, %%r0, %u;\n"
+			"mov.u32 %%r1, sh; mad.lo.u32 %%r4, %%r0, %zu, %%r1;\n"
+			"xor.b32 %%r3, %%r0, %u;\n"
 			"mad.lo.u32 %%r3, %%r3, %zu, %%r1; ld.global.%s %s1, [%%rd3];\n"
 			"ld.global.%s %s2, [%%rd3+%d]; st.shared.%s [%%r4], %s1;\n"
 			"st.shared.%s [%%r4+512], %s2; bar.sync 0; rem.u32 %%r6, %%r0, 3;\n"
 			"setp.eq.u32 %%p1, %%r6, 0; @%%p1 bra END; ld.shared.%s %s2, [%%r3];\n"
-			"st.shared.%s [%%r3+512], %s1;\nEND: bar.sync 0; st.global.%s [%%rd3+%d], %s2;"
-			"\nld.shared.%s %s2, [%%r4+512]; st.global.%s [%%rd3+%d], %s2;",
-			size, size, partners[k], size, name, reg, name, reg, 512, name, reg, name, reg,
-			name, reg, name, reg, name, HALF, reg, name, reg, name, HALF + 512, reg);
+			"st.shared.%s [%%r3+512], %s1;\n"
+			"END: bar.sync 0; st.global.%s [%%rd3+%d], %s2;\n"
+			"ld.shared.%s %s2, [%%r4+512]; st.global.%s [%%rd3+%d], %s2;",
+			size, size, partners[k], size, name, reg, name, reg, 512, name, reg, name,
+			reg, name, reg, name, reg, name, HALF, reg, name, reg, name, HALF + 512,
+			reg);
 		fill_memory();
 		grid_ok(32, 64, ".shared .align 8 .b8 sh[1024];", body);
 		for (uint32_t t = 0; t < 64; t++) {
 			const uint32_t from = t ^ partners[k];
-			memcpy(want + t * size, bytes + (t % 3 ? from * size : 512 + t * size), size);
+			memcpy(want + t * size, bytes + (t % 3 ? from * size : 512 + t * size),
+				size);
 			memcpy(want + 512 + t * size,
 				bytes + (from % 3 ? from * size : 512 + t * size), size);
 		}

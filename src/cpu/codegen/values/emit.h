@@ -142,7 +142,7 @@ struct emit {
 	bool watches;                   /* it tells of all that threads may share */
 	bool asks;                      /* before each access, */
 	struct ptx_var **origins;       /* and then these are as origin_find */
-	uint8_t *uses;                  /* and uses_find give them */
+	uint8_t *uses;                  /* and uses_analyze give them */
 	bool is_debugged;               /* see emit_debug.c */
 	bool has_avx2;                  /* masked gathers */
 	bool has_f16c;                  /* vectors of halves to floats and back */
