@@ -44,6 +44,7 @@ complete -c kudzu -n '__fish_seen_subcommand_from cache; and not __fish_seen_sub
 complete -c kudzu -n '__fish_seen_subcommand_from cache; and __fish_seen_subcommand_from list stats clear' -f
 complete -c kudzu -n '__fish_seen_subcommand_from cache; and __fish_seen_subcommand_from why' -l name -x -d 'name of the source'
 complete -c kudzu -n '__fish_seen_subcommand_from cpu' -x -a '(__fish_complete_subcommand --fcs-skip=2)'
+complete -c kudzu -n '__fish_seen_subcommand_from cpu run' -l report -r -d 'write what --check finds'
 complete -c kudzu -n '__fish_seen_subcommand_from cpu' -l devices -x -d 'how many devices'
 complete -c kudzu -n '__fish_seen_subcommand_from debug' -s x -r -d 'commands of gdb'
 complete -c kudzu -n '__fish_seen_subcommand_from debug' -l batch -d 'gdb ends after the commands'
@@ -70,7 +71,7 @@ complete -c kudzu -n '__fish_seen_subcommand_from run' -l schedules -x -d 'run t
 complete -c kudzu -n '__fish_seen_subcommand_from run' -l watch -d 'run again when the file changes'
 complete -c kudzu -n '__fish_seen_subcommand_from bench run' -l device -x -a 'cpu cuda cuda:0 cuda:1' -d 'where to run'
 complete -c kudzu -n '__fish_seen_subcommand_from run' -l profile -d 'print what each line took'
-complete -c kudzu -n '__fish_seen_subcommand_from run' -l check -d 'find accesses outside of the arrays'
+complete -c kudzu -n '__fish_seen_subcommand_from run' -l check -d 'find bugs of the kernel'
 complete -c kudzu -n '__fish_seen_subcommand_from bench why compile dump run' -s I -r -d 'search a folder for headers'
 complete -c kudzu -n '__fish_seen_subcommand_from bench why compile dump run' -s D -x -d 'define a macro'
 complete -c kudzu -n '__fish_seen_subcommand_from bench why compile dump run' -s a -l arch -x -a 'sm_75 sm_80 sm_86 sm_89 sm_90 sm_100 sm_120 compute_75 compute_90 lto_75 lto_90' -d 'compile for an architecture'
