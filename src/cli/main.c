@@ -91,9 +91,9 @@ static const struct command {
 	"\n"
 	"--devices N     N devices instead of one, at most 16: each has its own memory and an\n"
 	"                equal share of the cores (KUDZU_CPU_DEVICES)\n"
-	"--check[=LIST]  find bugs of its kernels (KUDZU_CHECK): memory, init, or all; without\n"
-	"                LIST memory\n"
-	"--report FILE   write what --check finds: .json, or .xml for JUnit\n"
+	"--check[=LIST]  find bugs of its kernels (KUDZU_CHECK): memory, init, race, sync, or\n"
+	"                all; without LIST memory\n"
+	"--report FILE   write what --check finds to FILE: .xml for JUnit, else JSON\n"
 	"\n"
 	"The exit status is PROGRAM's; 127 if it does not exist, 126 if it cannot be run; with\n"
 	"--check 3 if a bug was found, and 4 if the program did not open the CPU device.\n"},
@@ -201,10 +201,14 @@ static const struct command {
 	"  --shared N                    bytes of dynamic shared memory\n"
 	"  --out NAME=FILE.npy           save the array of parameter NAME (or arg1, arg2, ...)\n"
 	"  --time N                      launch N more times, and print how long a launch takes\n"
+	"  --schedules N                 run N times more, in the orders of the seeds 1 to N\n"
+	"                                (KUDZU_CPU_SCHEDULE), and compare the results\n"
 	"  --watch                       run again whenever FILE or a header of it changes\n"
 	"  --device NAME                 cpu, cuda, cuda:1; else the default\n"
-	"  --check[=LIST]                find bugs: memory, init, or all; without LIST memory\n"
-	"  --report FILE                 write what --check finds: .json, or .xml for JUnit\n"
+	"  --check[=LIST]                find bugs: memory, init, race, sync, or all; without\n"
+	"                                LIST memory\n"
+	"  --report FILE                 write what --check finds to FILE: .xml for JUnit,\n"
+	"                                else JSON\n"
 	"  --profile[=FILE]              print what each line of the kernel took; FILE ends in "
 	".html,\n"
 	"                                .folded, .txt or .json, see `kudzu help profile`\n"
@@ -214,7 +218,8 @@ static const struct command {
 	"The exit status is 0; 1 if the file does not compile or the kernel fails; 2 for a usage\n"
 	"error, a file that cannot be read, a kernel that the file does not have, arguments that\n"
 	"it does not take, a grid that is not possible, or arrays that are too large; with\n"
-	"--check 3 if it has found a bug, and 4 if it was not active.\n"},
+	"--check 3 if it has found a bug, and 4 if it was not active; with --schedules 1 if a\n"
+	"result differs.\n"},
 {"worker", worker_main, 0, "worker",
 	"compile for a program that warms up",
 	"kz_warm_up and kz_tune start this command to compile many sources in several processes.\n"
