@@ -15,7 +15,7 @@
  *	      |         ^
  *	note: kernel 'blur', block (0,0,0), thread (5,0,0)
  *
- * A program turns checks on by itself before it allocates, compiles and launches, and asks for what
+ * A program can turn checks on itself, before it allocates, compiles and launches, and ask for what
  * they have found:
  *
  *	kz_device_set_option(dev, KZ_OPTION_CHECK, KZ_CHECK_MEMORY | KZ_CHECK_INIT, &err);
@@ -33,52 +33,52 @@ extern "C" {
 
 /** The checks, for KZ_OPTION_CHECK. */
 typedef enum kz_check {
-	/** "memory": an access outside of an allocation, a variable, or the thread's local memory,
-	    to freed memory, or that is not aligned.  It also fails the launch, as KZ_FAULT. */
+	/** "memory": an access that is outside of an allocation, a variable, or the thread's local
+	    memory, is to freed memory, or is not aligned.  It also fails the launch, as
+	    KZ_FAULT. */
 	KZ_CHECK_MEMORY = 1,
-	/** "init": memory that nothing has written is read. */
+	/** "init": a use of memory that nothing has written. */
 	KZ_CHECK_INIT = 2,
 	/** "race": two accesses to the same bytes, one of them a write, that no barrier, atomic
 	    operation with a fence, or operation of the warp orders. */
 	KZ_CHECK_RACE = 4,
-	/** "sync": a barrier that some threads of a block miss or meet elsewhere, a mask that is
-	    not that of the threads that come, a deadlock, an asynchronous copy that is read
-	    too early. */
+	/** "sync": a barrier that some threads of a block never come to, a mask that does not name
+	    the threads that use it, a deadlock, an asynchronous copy that is read too early. */
 	KZ_CHECK_SYNC = 8
 } kz_check;
 
-/** An access that a report is about. */
+/** An access, or a thread that waits, that a report is about. */
 typedef struct kz_report_side {
 	const char *what;   /**< "read of 4 bytes at address 0x10, which is in no allocation" */
-	const char *file;   /**< of the source; "" if it is not known */
+	const char *file;   /**< the file of the source; "" if it is not known */
 	int32_t line;       /**< from 1; 0 if it is not known */
-	int32_t column;     /**< likewise */
+	int32_t column;     /**< from 1; 0 if it is not known */
 	int32_t block[3];   /**< the block's index: x, y, z */
-	int32_t thread[3];  /**< the thread's index in it */
+	int32_t thread[3];  /**< the thread's index in the block: x, y, z */
 } kz_report_side;
 
 /** What a check has found. */
 typedef struct kz_report {
-	const char *check;  /**< "memory" */
-	const char *kernel; /**< as in the source, without parameters */
-	const char *text;   /**< all of it, in lines that end with a newline */
-	int64_t count;      /**< how often it was found */
-	int32_t side_count; /**< 2 where two accesses do not go together */
-	kz_report_side sides[2]; /**< the access where it was noticed comes first */
+	const char *check;  /**< the check's name, such as "memory" */
+	const char *kernel; /**< the kernel's name as in the source, without parameters */
+	const char *text;   /**< the whole report, in lines that end with a newline */
+	int64_t count;      /**< how often this bug was found */
+	int32_t side_count; /**< 2 for a race and other bugs of two places, else 1 */
+	kz_report_side sides[2]; /**< first the access at which the bug was noticed */
 } kz_report;
 
 /** What kz_device_reports calls. */
 typedef void kz_report_fn(void *user, const kz_report *report);
 
 /**
- * Tell what checks have found on CPU devices since the process began: each bug once.
+ * Pass each bug that checks have found on CPU devices since the process began to a function.
  *
- * Work that is not done yet is not waited for.
+ * It does not wait for work that is not done yet.
+ * @param dev a CPU device with a check on.
  * @param each called once for each report, in the order in which they were found.  The texts of
  *        `report` live as long as the call.
  * @param user passed to `each`.
- * @return KZ_OK; KZ_INVALID for no device and no function; KZ_STATE if no check is on;
- *         KZ_NO_MEMORY.
+ * @return KZ_OK; KZ_INVALID if `dev` or `each` is NULL; KZ_STATE if no check is on; KZ_NO_MEMORY.
  */
 KZ_API KZ_NODISCARD kz_status kz_device_reports(kz_device *dev, kz_report_fn *each, void *user,
 	kz_error *err);

@@ -293,7 +293,7 @@ typedef enum kz_option {
 	KZ_OPTION_PROFILER = 2,
 	/** A set of kz_check (check.h), instead of those that KUDZU_CHECK names: which bugs of
 	    kernels the CPU devices of the process look for, in modules that are loaded and memory
-	    that is allocated from now on.  0: as KUDZU_CHECK says. */
+	    that is allocated from now on.  0: those that KUDZU_CHECK names. */
 	KZ_OPTION_CHECK = 3
 } kz_option;
 
@@ -311,7 +311,7 @@ typedef enum kz_schedule {
  *
  * @param value as the option says.
  * @return KZ_OK; KZ_INVALID for no device, no option, and a value that the option does not have;
- *         KZ_UNSUPPORTED for what a GPU cannot do: 0 for KZ_OPTION_LIMITS, a check, for which the
+ *         KZ_UNSUPPORTED for what a GPU cannot do: 0 for KZ_OPTION_LIMITS, or a check, where the
  *         error names compute-sanitizer; KZ_UNSUPPORTED or
  *         KZ_VERSION if the driver does not know it; the driver's failures.
  */

@@ -7,8 +7,8 @@
  * has a bit for each.
  */
 #define CHECKS(X) \
-	X(MEMORY, "memory") /* accesses outside of what there is, and misaligned ones */ \
-	X(INIT, "init")     /* bytes that nothing has written */ \
+	X(MEMORY, "memory") /* accesses outside of allocations and variables, misaligned ones */ \
+	X(INIT, "init")     /* uses of memory that nothing has written */ \
 	X(RACE, "race")     /* two accesses, one of them a write, that nothing orders */ \
 	X(SYNC, "sync")     /* barriers, masks and copies that threads use wrongly */
 
@@ -24,8 +24,8 @@ static inline unsigned check_bit(enum check check)
 	return 1u << check;
 }
 
-/* What each word of memory has until something is written there, if CHECK_INIT is on: a quiet NaN,
- * also in the upper half of a double. */
+/* The value of each word of memory to which nothing was written, if CHECK_INIT is on: a quiet NaN,
+ * also as the upper half of a double. */
 #define CHECK_UNWRITTEN UINT32_C(0x7ffbad5b)
 
 #define CHECK_ALL ((1u << CHECK_COUNT) - 1)

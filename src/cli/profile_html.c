@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A profile as one page of HTML that needs nothing else: for each kernel its sources, with the
- * numbers of each line beside it.  The darker a line, the more of the kernel's time it took.
+ * Writes a profile as one HTML page that needs no other files: for each kernel its sources, with
+ * the numbers of each line beside it.  The darker a line, the more of the kernel's time it took.
  */
 #define _GNU_SOURCE
 #include "cli/profile.h"
@@ -115,7 +115,7 @@ static void html_file(FILE *to, const struct profile_kernel *kernel, const char 
 	char *text = NULL;
 	size_t cap = 0;
 	fputs("<h3>", to);
-	html_text(to, *path ? path : "lines of PTX, for want of line information");
+	html_text(to, *path ? path : "lines of PTX: the source has no line information");
 	fputs("</h3>\n<table><tr><th>line</th><th>time</th><th>ms</th><th>instructions</th>"
 		"<th>lanes</th><th>global bytes</th><th>lines</th><th>shared bytes</th>"
 		"<th>local bytes</th><th>waits</th><th>atomics</th><th>contended</th>"

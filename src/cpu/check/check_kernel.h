@@ -3,9 +3,9 @@
 #define CPU_CHECK_CHECK_KERNEL_H
 
 /*
- * cpu/check finds the bugs of kernels that KUDZU_CHECK asks for.  report.h has what was found.
+ * cpu/check looks for the bugs of kernels that KUDZU_CHECK names.  report.h has what it found.
  *
- * This header: what kernels ask before their accesses.
+ * This header has the question that kernels ask before their accesses.
  */
 #include "base/checks.h"
 #include "cpu/mem/device_memory.h"

@@ -4,12 +4,12 @@
  *
  * Each four bytes that a launch accesses have a cell: marks of the last write and of the last read.
  * Cells of global memory lie in chunks, a chunk for 4 KiB, which a hash table finds by address;
- * cells of shared memory lie in an array of the block.  A mark of another launch counts as none, so
- * that nothing is cleared between launches.
+ * cells of shared memory lie in an array of the block.  Marks of other launches do not count, so
+ * nothing has to be cleared between launches.
  *
- * A write of the value that is there already is a race, too: CUDA does not promise what becomes of
- * it.  Reads and writes that are atomic or volatile do not race with each other, if the scopes of
- * both reach the other thread.
+ * A write of the value that is there already is a race, too: CUDA does not promise what memory then
+ * holds.  Reads and writes that are atomic or volatile do not race with each other, if the scopes
+ * of both reach the other thread.
  */
 #include "base/common.h"
 
@@ -407,7 +407,7 @@ static void race_report(struct rt_warp *warp, const struct race_mark *old, bool 
 	fault_release();
 }
 
-/* Accesses to memory that has no cells are not looked at, which must not pass in silence. */
+/* Accesses to memory without cells are not checked, which the user has to know. */
 static void race_report_full(struct rt_warp *warp, const struct race_mark *new)
 {
 	struct race *race = warp->race->race;
@@ -426,8 +426,8 @@ static void race_report_full(struct rt_warp *warp, const struct race_mark *new)
 	fault_release();
 }
 
-/* What the check of synchronisation says of an access: it comes before an asynchronous copy is
- * done, or threads of a warp trust that they run in step. */
+/* Report what the check `sync` finds in an access: it comes before an asynchronous copy is done, or
+ * threads of a warp trust that they run in step. */
 static void race_check_sync(struct rt_warp *warp, const struct race_mark *old,
 	const struct race_mark *new, bool is_race, uint64_t at)
 {
@@ -445,11 +445,11 @@ static void race_check_sync(struct rt_warp *warp, const struct race_mark *old,
 	}
 	if (is_early) {
 		sync_report(warp, place, &other, "the copy is here",
-			"the asynchronous copy to these bytes is not waited for");
+			"the asynchronous copy to these bytes has not been waited for");
 	} else {
 		sync_report(warp, place, &other, "the other access is here",
 			"threads of a warp do not run in step: __syncwarp() has to order this "
-			"and an access of another lane");
+			"access and one of another lane");
 	}
 }
 
@@ -554,7 +554,7 @@ static void race_check_mbarrier(struct rt_warp *warp, const struct race_mark *ma
 	    && !race_is_reported(block->race, (uint64_t)mark->line << 4 | 15)) {
 		sync_report(warp, (struct sync_place){mark->thread, mark->line}, NULL, NULL,
 			"the mbarrier at byte %" PRIu64 " of shared memory is used before it is "
-			"initialised", at - (uintptr_t)warp->shared);
+			"initialized", at - (uintptr_t)warp->shared);
 	}
 }
 

@@ -2,10 +2,10 @@
 /*
  * What threads know of each other's accesses by barriers of some threads, and by releases.
  *
- * A struct race_know never changes.  It has times of threads of its own block, and how far its
- * threads have read the logs of addresses.  A log holds, in their order, what was released to one
- * address, so that to acquire costs one number; what that number means is found out when an access
- * meets the mark of another block.  All of it lives as long as the launch.
+ * A struct race_know never changes.  It has times of threads of its own block, and says how far
+ * these threads have read the logs of addresses.  A log has what was released to one address, in
+ * order, so an acquire stores one number.  What the number means is found out when an access meets
+ * the mark of another block.  All of this lives as long as the launch.
  */
 #include "base/common.h"
 

@@ -5,8 +5,8 @@
  * A report is distinct by its check, its kernel and the lines of PTX that it is about.  Its text is
  * like a compiler's: the place in the source, what is wrong there, and the line with a caret; then
  * notes that say through which calls the code was inlined, what the other side is, and which thread
- * of which kernel it was.  If KUDZU_CHECK is set, the text goes to standard error at once, so that
- * a program that crashes later has told it.
+ * of which kernel it was.  If KUDZU_CHECK is set, the text goes to standard error at once, so it is
+ * there even if the program crashes later.
  */
 #include "base/common.h"
 
@@ -264,8 +264,8 @@ static struct kept_report *report_make(const struct report *report)
 	return kept;
 }
 
-/* The lock is held.  What cannot be written is said on standard error, for a check that fails in
- * silence looks like one that has found nothing. */
+/* The lock is held.  If the file cannot be written, standard error says so: a check that fails
+ * silently looks like one that has found nothing. */
 static void report_save_locked(void)
 {
 	const char *path = settings_report_file();

@@ -3,8 +3,8 @@
 #define CPU_CHECK_REPORT_H
 
 /*
- * What the checks of this process have found.  Any thread, also a worker within a kernel
- * (fault_hold).
+ * What the checks of this process have found.  Any thread may call these functions, also a worker
+ * within a kernel (fault_hold).
  */
 #include "cpu/check/check_kernel.h"
 

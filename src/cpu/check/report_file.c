@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The file of KUDZU_CHECK_REPORT.  It is there as soon as a check is active, so that an empty list
- * differs from no list, and it is written anew for each report, so that it is complete whenever the
- * program ends.
+ * The file of KUDZU_CHECK_REPORT.  It exists as soon as a check is active: an empty list says that
+ * nothing was found, and a missing file that nothing was checked.  It is written again for each
+ * report, so it is complete whenever the program ends.
  */
 #include "base/common.h"
 

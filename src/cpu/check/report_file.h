@@ -2,7 +2,7 @@
 #ifndef CPU_CHECK_REPORT_FILE_H
 #define CPU_CHECK_REPORT_FILE_H
 
-/* Reports as a file for programs. */
+/* Writes reports to a file that programs can read. */
 #include "base/kudzu_abi.h"
 
 /* Write all reports of these checks, a set: as JUnit's XML if the name ends in ".xml", else as

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Masks of collectives.  Each thread has to name itself, and a shuffle may only read from a thread
- * that takes part.  A thread that is named and does not come makes the others wait: that is a
- * deadlock, which exec/launch_failure.c reports.
+ * Checks the masks of collectives.  Each thread has to name itself, and a shuffle may only read
+ * from a thread that takes part.  If a thread that is named does not come, the others wait: that is
+ * a deadlock, which exec/launch_failure.c reports.
  */
 #include "base/common.h"
 
@@ -44,7 +44,7 @@ void sync_report(const struct rt_warp *warp, struct sync_place place,
 	fault_release();
 }
 
-/* The thread that one of a shuffle reads from, if that exists and takes no part; else itself. */
+/* The lane from which lane i of a shuffle reads, if that exists and does not take part; else i. */
 static uint32_t sync_missing_source(const struct rt_exchange *x, uint32_t details, uint32_t set,
 	uint32_t i)
 {
@@ -71,7 +71,8 @@ void sync_check_collective(const struct rt_warp *warp, uint32_t what, uint32_t s
 		}
 		if (from != i) {
 			sync_report(warp, place, NULL, NULL, "lane %u reads the value of lane %u, "
-				"which takes no part: the mask is 0x%x", i, from, x->members[i]);
+				"which does not take part: the mask is 0x%x", i, from,
+				x->members[i]);
 			return;
 		}
 	}

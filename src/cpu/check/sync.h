@@ -2,7 +2,7 @@
 #ifndef CPU_CHECK_SYNC_H
 #define CPU_CHECK_SYNC_H
 
-/* Reports of the check `sync`: barriers, masks, copies and deadlocks. */
+/* The check `sync`: reports about barriers, masks, asynchronous copies and deadlocks. */
 #include "cpu/check/report.h"
 
 /* A thread of a block, at a line of PTX. */
@@ -11,7 +11,7 @@ struct sync_place {
 	uint32_t line;
 };
 
-/* Whether the launch of a warp looks for these. */
+/* Whether the launch of a warp has this check on. */
 static inline bool sync_is_on(const struct rt_warp *warp)
 {
 	const struct check_kernel *kernel = warp->launch->check;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks of kernels: they are turned on, and what they have found is told.  The driver of the CPU
- * device does the work (cpu/check); its private table has the reports.
+ * Turns checks of kernels on, and passes on what they have found.  The driver of the CPU device
+ * does the work (cpu/check); the library gets the reports through the driver's private table.
  */
 #include "base/common.h"
 
