@@ -2,9 +2,9 @@
 /*
  * kudzu debug: becomes gdb, which runs a program whose kernels it sees.
  *
- * With KUDZU_DEBUG=1 the CPU device tells gdb of the code that it makes.  What gdb does not know by
- * itself, blocks and threads, is in debug.py.  The assembler includes that file into this program,
- * and gdb reads it from a file in memory.
+ * With KUDZU_DEBUG=1 the CPU device tells gdb of the code that it makes.  gdb does not know blocks
+ * and threads; debug.py adds commands for these.  The assembler includes that file into this
+ * program, and gdb reads it from a file in memory.
  */
 #define _GNU_SOURCE
 #include "cli/cli.h"

@@ -2,8 +2,8 @@
 /*
  * kudzu explain: what an error code means, and what to do about it.
  *
- * A code is a number, or a name as NVIDIA's headers, its runtime, or Kudzu's own statuses have it.
- * A number means something in several libraries, and each of them has its paragraph.
+ * A code is a number, or a name from NVIDIA's driver or runtime, or of a status of Kudzu.  One
+ * number may mean something in several libraries; each of them gets its paragraph.
  */
 #include "cli/cli.h"
 #include "cli/words.h"

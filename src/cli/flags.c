@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * kudzu --cflags --libs: how to compile and link with the library that this command runs with.
- * Both are found from where the library lies, so they hold in a Python environment, in a folder
+ * Both follow from where the library lies, so they are right in a Python environment, in a folder
  * that was moved, and in the build folder, too.
  */
 #define _GNU_SOURCE

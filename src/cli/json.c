@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * JSON as a tree, read by recursive descent.  Strings are decoded in place.  Numbers are those that
- * our own files have: whole ones, not negative; of others the whole part is taken.
+ * Reads JSON into a tree by recursive descent, and decodes strings in place.  Our own files have
+ * only whole numbers that are not negative; of other numbers the whole part is taken.
  */
 #include "cli/json.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The file of KUDZU_PROFILE, and the lines of sources that it names. */
+/* Reads the file of KUDZU_PROFILE, and the lines of the sources that it names. */
 #define _GNU_SOURCE
 #include "cli/profile.h"
 

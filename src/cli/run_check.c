@@ -2,8 +2,8 @@
 /*
  * kudzu run --check: what the CPU device finds wrong in a kernel.
  *
- * KUDZU_CHECK turns checks on before the device is opened.  Afterwards the reports are printed.  A
- * wrong access is also explained by the arguments: which element of which one it was.
+ * KUDZU_CHECK turns checks on before the device is opened.  After the launch the reports are
+ * printed.  For a wrong access a note says which element of which argument it was.
  */
 #define _GNU_SOURCE
 #include "cli/run.h"
@@ -48,7 +48,7 @@ int run_check_end(kz_device *dev)
 /* The log of the CPU device */
 
 /* The number after a word of its log; 0 if the word is not there. */
-static uint64_t check_number_behind(const char *log, const char *word)
+static uint64_t check_number_after(const char *log, const char *word)
 {
 	const char *at = strstr(log, word);
 	return at ? strtoull(at + strlen(word), NULL, 16) : 0;
@@ -59,8 +59,8 @@ static uint64_t check_number_behind(const char *log, const char *word)
 static size_t check_find_array(const struct run_values *values, const char *log)
 {
 	const uint64_t near = 1 << 20;
-	uint64_t address = check_number_behind(log, "allocation at 0x");
-	uint64_t access = check_number_behind(log, "address 0x");
+	uint64_t address = check_number_after(log, "allocation at 0x");
+	uint64_t access = check_number_after(log, "address 0x");
 	size_t i = 0;
 	while (i < RUN_MAX && (!values->arrays[i] || address == 0
 			|| kz_array_address(values->arrays[i]) != address)) {
@@ -77,7 +77,7 @@ static void check_explain_array(FILE *file, const kz_array *array, size_t index,
 {
 	int64_t each = kz_dtype_size(kz_array_dtype(array));
 	int64_t offset =
-		(int64_t)(check_number_behind(log, "address 0x") - kz_array_address(array));
+		(int64_t)(check_number_after(log, "address 0x") - kz_array_address(array));
 	int64_t at = offset >= 0 ? offset / each : -((each - 1 - offset) / each);
 	const char *verb = strstr(log, ": read of") ? "reads" : strstr(log, ": write of") ? "writes"
 		: strstr(log, ": atomic operation") ? "changes" : "accesses";

@@ -2,9 +2,9 @@
 /*
  * kudzu run --schedules: whether the results depend on the order in which threads run.
  *
- * The first run is a usual one, and its arrays are kept.  Those that follow run the threads in the
- * orders of the seeds 1, 2, ... (KUDZU_CPU_SCHEDULE), each with new arrays on a device that is
- * opened anew, and are compared with it byte for byte.  Nothing of them is shown but differences.
+ * The first run uses the usual order, and its arrays are kept.  The later runs use the orders of
+ * the seeds 1, 2, ... (KUDZU_CPU_SCHEDULE), each with new arrays on a newly opened device.  Their
+ * arrays are compared with the first ones byte for byte, and only differences are shown.
  */
 #define _GNU_SOURCE
 #include "cli/run.h"

@@ -3,9 +3,8 @@
  * Line numbers in the object: DWARF's line table, from each instruction of the processor to the
  * line of PTX that it was made of.
  *
- * They are lines of the PTX and not of the source.  The places in sources that a line of PTX has,
- * with the calls that were inlined, are known wherever the kernel is, and this way the table is
- * simple.
+ * They are lines of the PTX and not of the source, which keeps the table simple: the parsed kernel
+ * already says which places in sources, with the inlined calls, a line of PTX has.
  */
 #include "base/common.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What LLVM would take from the terminal's library, to learn whether it may print in colours.  Our
- * driver prints nothing by LLVM, so it says that nothing is known of the terminal.  LLVM's part
- * then does not need libtinfo, which machines that only run programs may lack.
+ * The functions of libtinfo by which LLVM asks whether the terminal has colours.  Our driver prints
+ * nothing through LLVM, so they say that the terminal is unknown.  The library with LLVM then does
+ * not need libtinfo, which machines that only run programs may lack.
  */
 #include "base/common.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a launch does for a profile: each worker counts in a table of its own, and keeps the time
- * that it works.  At the end of the launch both are added to the kernel's.
+ * What a launch does for a profile: each worker counts in its own table, and measures the time that
+ * it works.  At the end of the launch both are added to the kernel's sums.
  *
- * The table is the same for all code of a kernel, so a worker that goes on with better code goes on
- * with its table.
+ * The table has one layout for all code of a kernel, so a worker that switches to better code keeps
+ * its table.
  */
 #include "base/common.h"
 

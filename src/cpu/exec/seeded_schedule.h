@@ -3,16 +3,16 @@
 #define CPU_EXEC_SEEDED_SCHEDULE_H
 
 /*
- * A schedule: which thread of which block runs next, by a seed (KUDZU_CPU_SCHEDULE).  Threads are
- * compiled one by one and come back at every barrier, atomic and access to memory that others may
- * access, so that any of them may go on there.
+ * A schedule: which thread of which block runs next, by a seed (KUDZU_CPU_SCHEDULE).  The code runs
+ * one thread, and returns at every barrier, atomic operation and access to memory that others may
+ * access, so any thread may be the next to run.
  *
  * Each launch draws how often a thread that could go on has to let another one run, and how often a
- * block has to.  Always shows updates that are lost between two accesses; never runs the threads to
- * their next barrier in an order of chance, which shows a barrier that is missing, and the blocks
- * to their ends, which shows a block that reads what another one writes.  (Burckhardt and others, A
- * Randomized Scheduler with Probabilistic Guarantees of Finding Bugs, ASPLOS 2010, say why so few
- * switches find so much.)
+ * block has to.  If a thread always has to, updates that are lost between two accesses show.  If it
+ * never has to, the threads run to their next barrier in a random order, which shows a missing
+ * barrier, and the blocks run to their ends, which shows a block that reads what another one
+ * writes.  (Burckhardt and others, A Randomized Scheduler with Probabilistic Guarantees of Finding
+ * Bugs, ASPLOS 2010, say why so few switches find so much.)
  */
 #include "cpu/exec/block.h"
 

@@ -2,9 +2,9 @@
 /*
  * The layout of a profiled kernel's counters; see counters.h.
  *
- * Of cp.async, which reads global memory and writes shared memory, the access is the one to global
- * memory.  Textures, surfaces, bulk copies and fragments of matrices have no counters of their own:
- * which bytes they touch is not in the instruction.
+ * cp.async reads global memory and writes shared memory; its access to global memory is counted.
+ * Textures, surfaces, bulk copies and fragments of matrices have no counters of their own: which
+ * bytes they touch is not in the instruction.
  */
 #include "base/common.h"
 

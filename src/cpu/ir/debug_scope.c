@@ -10,8 +10,7 @@
  * such registers.  So each of these variables has a place in the debug area, which lies in the
  * frame of its thread and stays there while the thread waits.  An instruction of our own, #note,
  * puts the value there: where the variable moves to a register, and after each instruction that
- * writes it.  What lies in .local memory lies there still; a note keeps the address of the
- * memory.
+ * writes it.  A variable in .local memory stays there, and a note keeps its address.
  */
 #include "base/common.h"
 

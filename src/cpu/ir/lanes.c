@@ -3,14 +3,14 @@
  * How many lanes of a warp run together.
  *
  * Usually a warp runs as one vector of 32 lanes.  A kernel whose threads exchange nothing within a
- * warp can run 16 or 8 lanes at a time instead.  Then a warp is several of the scheduler's, which
- * only barriers of the whole block join.
+ * warp can run 16 or 8 lanes at a time instead.  The scheduler then takes the parts of a warp for
+ * warps, which only meet at barriers of the whole block.
  *
  * A block of at most 16 threads would leave half of the lanes empty, and a warp that is not whole
- * never converges.  With fewer lanes it is whole, and its code is half as long.
+ * never converges.  With fewer lanes it is whole, and its code is half as long or less.
  *
  * The halves of a warp may do different work: `if (tid.x < 16)`.  Together they would do both, one
- * after the other.  So a kernel of which that is the most runs 16 lanes at a time.
+ * after the other.  So a kernel that mostly consists of such work runs 16 lanes at a time.
  */
 #include "base/common.h"
 

@@ -4,8 +4,8 @@
  * on with additions may only access `tile`.
  *
  * This is a data-flow analysis that does not follow the order of the instructions: a register
- * belongs to a variable if all that write it agree on that.  It starts with the hope that they do,
- * and stops when no register changes any more.
+ * belongs to a variable if all instructions that write it agree on the variable.  It starts with
+ * the assumption that they do, and stops when no register changes any more.
  */
 #include "base/common.h"
 

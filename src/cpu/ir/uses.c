@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Finds the values that a kernel only copies: from a load by moves, shifts that put bytes together,
- * selections and shuffles to a store.  All others decide something: an address, a branch, or the
- * result of an instruction that computes.
+ * selections and shuffles to a store.  All other values decide something: an address, a branch, or
+ * the result of an instruction that computes.
  *
- * This is what valgrind's memcheck looks at, too: to copy what was never written is no mistake, as
- * the padding of a struct shows, but to compute with it is.  The analysis does not follow the order
- * of the instructions.  It begins with the hope that everything is a copy.
+ * valgrind's memcheck has the same rule: copying what was never written is not a mistake, since the
+ * padding of a struct is copied, too, but computing with it is one.  The analysis does not follow
+ * the order of the instructions.  It begins with the assumption that everything is a copy.
  */
 #include "base/common.h"
 

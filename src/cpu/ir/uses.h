@@ -5,11 +5,10 @@
 /* Which registers decide something, and are not only copied. */
 #include "cpu/ptx/ptx.h"
 
-/* The halves of 32 bits, of a register of 64 bits, that decide something.  A smaller one has the
- * lower half only. */
+/* Which halves of a 64-bit register decide something.  A smaller register has only the lower. */
 enum { USES_LOW = 1, USES_HIGH = 2 };
 
-/* By register.  Freed with mem_free; NULL: no memory. */
+/* The halves of each register.  Freed with mem_free; NULL: no memory. */
 uint8_t *uses_analyze(const struct ptx_func *func);
 /* Whether some of what a load writes decides something. */
 bool uses_of_load(const uint8_t *uses, const struct ptx_inst *load);

@@ -2,7 +2,7 @@
 #ifndef CPU_JIT_DEBUGGER_H
 #define CPU_JIT_DEBUGGER_H
 
-/* Code of kernels that debuggers see. */
+/* Shows the code of kernels to debuggers. */
 #include "base/common.h"
 
 struct debugger_code;

@@ -36,7 +36,7 @@ struct jit_kernel {
 	bool is_straight;      /* it ends after as many instructions as it has */
 	bool in_order;         /* its blocks may wait for others */
 	bool asks;             /* before each access, see emit_check.c */
-	bool is_scheduled;     /* its threads run in an order of chance */
+	bool is_scheduled;     /* its threads run in a random order */
 	bool is_cached;          /* the cache had it: nothing was compiled */
 	struct profile_code *profile; /* NULL: there is none */
 	size_t code_size;      /* bytes of machine code, 0 if unknown */

@@ -3,9 +3,10 @@
 #define CPU_PROFILE_PROFILE_H
 
 /*
- * cpu/profile: what KUDZU_PROFILE asks for.  Each kernel of a text has a struct profile_kernel for
- * as long as the process lives, with the sums over all its launches.  Each code that is compiled
- * for it has a struct profile_code, with what its samples hit.
+ * cpu/profile makes the profile that KUDZU_PROFILE asks for.  Each kernel of a PTX text has a
+ * struct profile_kernel as long as the process lives, with the sums of all its launches.  Each
+ * piece of code that is compiled for the kernel has a struct profile_code, which counts its
+ * samples.
  */
 #include "cpu/ptx/ptx.h"
 

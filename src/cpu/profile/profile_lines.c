@@ -2,8 +2,8 @@
 /*
  * Reads the line table of an object file: DWARF 4 or 5, section 6.2, of x86-64 and AArch64.
  *
- * The object has one function, so one sequence of rows, and addresses are offsets from its begin.
- * Names of files are not looked at: the lines are those of the PTX (emit_lines.c).  The bytes may
+ * The object has one function, so there is one sequence of rows, and addresses are offsets from its
+ * start.  Names of files are ignored: the lines are those of the PTX (emit_lines.c).  The bytes may
  * come from a file, so each number in them is checked; what does not make sense ends the table.
  */
 #include "base/common.h"

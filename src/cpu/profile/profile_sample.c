@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Samples: where in its code a thread is, every millisecond of the processor's time that it takes.
+ * Samples: where in its code a thread is, after every millisecond of processor time.
  *
  * Each thread that runs kernels has a timer of its own, which counts the time that the thread runs
- * and sends SIGPROF to it.  The kernel of the operating system looks at such timers at its own
- * ticks, which may be further apart; then one signal stands for several.
+ * and sends SIGPROF to it.  The operating system looks at such timers at its own ticks, which may
+ * be further apart; then one signal stands for several samples.
  *
  * The handler counts in an array of the code, by the byte where the thread is.  A thread may be in
- * a function that the code has called.  Then the first word on its stack that points into the code
- * is, as far as the handler can know, where that function returns to.
+ * a function that the code has called.  The handler then takes the first word on the stack that
+ * points into the code for the address to which that function returns.
  *
  * The timers are made by system calls, since older C libraries have the functions for them in a
- * library of its own.  Signals of SIGPROF that are not of these timers go to the handler of before.
+ * library of its own.  A SIGPROF of another origin goes to the handler that was there before.
  */
 #define _GNU_SOURCE
 #include "base/common.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The profile as JSON: for each kernel its sums, and a row for each place in a source that it has
- * instructions of.  docs/profiling.md describes the members.
+ * Writes the profile as JSON: for each kernel its sums, and a row for each place in a source from
+ * which it has instructions.  docs/profiling.md describes the members.
  */
 #include "base/common.h"
 

@@ -4,8 +4,8 @@
  * addresses in them as names (parse_debug.c).
  *
  * The entries become a tree, in one pass.  Nothing in the sections is trusted.  Where something is
- * not as the standard says, or of a form that NVRTC does not use, reading ends, and there is no
- * tree: a module runs without.
+ * not as the standard says, or has a form that NVRTC does not use, reading stops without a tree; a
+ * module does not need one to run.
  *
  * A register is a number whose bytes are its name, "%r1" from the highest byte to the lowest.
  */

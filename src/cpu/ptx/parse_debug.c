@@ -6,8 +6,8 @@
  * so that places can be compared by their address.  An inlined place names its call by file, line
  * and column alone; the call is the newest .loc of the function with these numbers.
  *
- * A .section is bytes, as an assembler would write them, and the places among them that hold
- * addresses.  One with anything else in it is left out: nothing but debugging needs it.
+ * A .section becomes bytes, as an assembler would write them, and the places in them that hold
+ * addresses.  A section with anything else in it is left out, since only debuggers need it.
  */
 #include "base/common.h"
 

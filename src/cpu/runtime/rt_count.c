@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a profiled kernel counts of the lanes of a warp whose addresses may be anything: how many
- * cache lines they touch, and how many of them share an address.
+ * Counts for a profile, for lanes of a warp whose addresses may be anything: how many cache lines
+ * they touch, and how many lanes share an address.
  *
- * The numbers of lines, or the addresses, go to a hash table.  Compiled code calls this only where
- * it has found no order in them (emit_count.c).
+ * A hash table has the numbers of the lines, or the addresses.  Compiled code calls this only where
+ * it has not found an order in the addresses (emit_count.c).
  */
 #include "base/common.h"
 

@@ -2,9 +2,9 @@
 /*
  * Texture fetches of a warp.
  *
- * Most textures have one level, and most fetches neither an offset nor a cube.  Of these each step
+ * Most textures have one level, and most fetches neither an offset nor a cube.  For these each step
  * is taken for all lanes before the next one, in arrays, and what depends on the texture is found
- * once.  All others are fetched lane by lane (texture_fetch.c).
+ * once.  All other fetches go lane by lane (texture_fetch.c).
  */
 #include "base/common.h"
 

@@ -6,18 +6,18 @@
  * If an address was made from a variable (ir/origin.h), this is the variable.  Else it is what
  * rt_calls.check found last for this line of PTX.  Only if some lane leaves that range does the
  * warp note what it is about to access (rt_warp.at, gathers, access), and calls rt_calls.check.
- * That function knows all memory, so what this file does decides how fast a check is, but not what
- * it finds.  The result is the first lane that must not go on; it traps.
+ * That function knows all memory, so this file decides how fast a check is, but not what it finds.
+ * The result is the first lane that must not go on; it traps.
  *
  * With KUDZU_CHECK=init, memory that nothing has written has a value of its own (mem/unwritten.h).
- * After a load of what is not only copied (ir/uses.h), a lane that got this value asks, too.
+ * After a load whose value is not only copied (ir/uses.h), a lane that got this value asks, too.
  *
  * For the checks of races and of barriers a kernel tells rt_calls.watch of every access to memory
  * that threads share, and of fences and copies.
  *
- * LLVM moves no access over these calls.  KUDZU_CHECK turns this on, and so does KUDZU_CPU_DEVICES,
- * since a kernel must not access the memory of any device.  Without it a fault is reported with
- * less (emit_note_access).
+ * LLVM does not move accesses across these calls.  KUDZU_CHECK turns this on, and so does
+ * KUDZU_CPU_DEVICES, since a kernel must not access the memory of every device.  Otherwise the
+ * report of a fault says less (emit_note_access).
  */
 #include "base/common.h"
 

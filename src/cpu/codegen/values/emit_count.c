@@ -2,11 +2,11 @@
 /*
  * The counters of a profiled kernel.
  *
- * A kernel counts in an array of its own on the stack, and adds that to the worker's table where
- * it returns.  No pointer to the array leaves the function, so LLVM knows that no access of the
- * kernel can be to it: in a loop a counter is a register.  A kernel whose threads wait returns too
- * often for that, and the array of a huge kernel would take too much stack; both count in the
- * table.
+ * A kernel counts in its own array on the stack, and adds that to the worker's table where it
+ * returns.  No pointer to the array leaves the function, so LLVM knows that the kernel's accesses
+ * cannot reach it, and keeps the counters of a loop in registers.  A kernel whose threads wait
+ * returns too often for that, and the array of a huge kernel would take too much stack; these count
+ * directly in the table.
  *
  * The lines that a warp touches are computed from the ends of its rows where its lanes lie in rows,
  * from a comparison of neighbours where the addresses ascend, and by a function of C otherwise.

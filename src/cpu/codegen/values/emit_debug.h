@@ -2,7 +2,7 @@
 #ifndef CPU_CODEGEN_VALUES_EMIT_DEBUG_H
 #define CPU_CODEGEN_VALUES_EMIT_DEBUG_H
 
-/* What debuggers are told of a kernel for one lane; nothing unless it is ordered. */
+/* What debuggers are told of a kernel for one lane; nothing unless the order asks for it. */
 #include "cpu/codegen/values/emit.h"
 
 /* False: no memory.  The function exists, and has no block yet. */

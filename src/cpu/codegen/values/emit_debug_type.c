@@ -2,9 +2,9 @@
 /*
  * Types of the source for debuggers.
  *
- * A structure may have a pointer to itself.  So each one is a forward declaration until its members
- * are made, which LLVM then replaces.  What was made of the declaration may be another node then,
- * so it is forgotten, and made again when it is asked for.
+ * A structure may have a pointer to itself.  So each structure is a forward declaration until its
+ * members are made; then LLVM replaces the declaration.  Types that were made from it may be other
+ * nodes after that, so they are forgotten, and made again when they are needed.
  */
 #include "base/common.h"
 
