@@ -143,24 +143,6 @@ static const struct ptx_var *access_var_at(const struct access *access, uint64_t
 
 /* --- What is wrong --- */
 
-/* The last name in a mangled one: "tile" of _ZZ6kernelPfE4tile. */
-static const char *access_var_name(const char *mangled)
-{
-	const size_t length = strlen(mangled);
-	for (const char *at = mangled; *at && strncmp(mangled, "_Z", 2) == 0; at++) {
-		unsigned count = 0;
-		const char *name = at;
-		while (*name >= '0' && *name <= '9' && count < length) {
-			count = 10 * count + (unsigned)(*name++ - '0');
-		}
-		if (count > 0 && name + count == mangled + length) {
-			return name;
-		}
-		at = name > at ? name - 1 : at;
-	}
-	return mangled;
-}
-
 static void access_deny_offset(const struct access *access, struct rt_range range,
 	const char *what)
 {
@@ -174,15 +156,16 @@ static void access_deny_offset(const struct access *access, struct rt_range rang
 static void access_deny_var(const struct access *access, const struct ptx_var *var,
 	struct rt_range range)
 {
-	char what[96];
+	char what[96], name[128];
 	if (!var || var->space == PTX_LOCAL) {
 		access_deny_offset(access, range, "the thread's local memory");
 		return;
 	}
+	ptx_write_name(name, sizeof(name), var->name);
 	snprintf(what, sizeof(what), "the %s '%.60s'", ptx_is_dynamic(var) ? "dynamic shared memory"
 		: var->space == PTX_SHARED ? "shared variable"
 		: var->space == PTX_CONST ? "constant variable"
-		: var->space == PTX_PARAM ? "parameter" : "variable", access_var_name(var->name));
+		: var->space == PTX_PARAM ? "parameter" : "variable", name);
 	access_deny_offset(access, range, what);
 }
 
@@ -221,10 +204,10 @@ static void access_describe(const struct access *access, uint64_t address, char 
 	char where[128];
 	if (access_is_shared(access)) {
 		const struct ptx_var *var = access_var_at(access, shared);
+		ptx_write_name(where, sizeof(where), var ? var->name : "");
 		snprintf(text, size, "offset %" PRIu64 " of %s%.60s%s",
 			var ? shared - var->offset : shared, var ? "the shared variable '"
-			: "the block's shared memory", var ? access_var_name(var->name) : "",
-			var ? "'" : "");
+			: "the block's shared memory", where, var ? "'" : "");
 	} else if (address - local.begin < local.size) {
 		snprintf(text, size, "offset %" PRIu64 " of the thread's local memory",
 			address - local.begin);

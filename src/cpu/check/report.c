@@ -20,8 +20,8 @@
 #include "cpu/config/settings.h"
 #include "cpu/mem/fault.h"
 #include "cpu/ptx/line.h"
+#include "cpu/ptx/ptx.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -45,29 +45,7 @@ static struct {
 	size_t count;
 } reports = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* --- Names --- */
-
-/* Of a mangled function the last name before its parameters: _ZN1a4loadEPKf is "load". */
-static void report_write_function(struct str *out, const char *mangled)
-{
-	const char *at = mangled, *name = mangled;
-	size_t length = strlen(mangled);
-	if (strncmp(at, "_ZN", 3) == 0 || strncmp(at, "_Z", 2) == 0) {
-		at += at[2] == 'N' ? 3 : 2;
-		at += strspn(at, "KL");
-		while (isdigit((unsigned char)*at)) {
-			char *rest;
-			size_t count = strtoul(at, &rest, 10);
-			if (count > strlen(rest)) {
-				break;
-			}
-			name = rest;
-			length = count;
-			at = rest + count;
-		}
-	}
-	str_addn(out, name, length);
-}
+/* --- Text --- */
 
 static void report_write_place(struct str *out, const struct line_place *place)
 {
@@ -82,8 +60,6 @@ static bool report_has_place(const struct line *line)
 {
 	return line->place_count > 0 && line->places[0].file && line->places[0].number > 0;
 }
-
-/* --- Text --- */
 
 /* The line of the source, if the file is there, and a caret below the column. */
 static void report_quote(struct str *out, const struct line_place *place)
@@ -141,10 +117,10 @@ static void report_write_side(struct str *out, const struct kept_report *kept,
 		report_quote(out, &line->places[0]);
 	}
 	for (size_t i = 1; has_place && i < line->place_count && line->places[i].file; i++) {
+		char name[sizeof(line->places[0].function)];
+		ptx_write_name(name, sizeof(name), line->places[i - 1].function);
 		report_write_place(out, &line->places[i]);
-		str_add(out, " note: in the call of '");
-		report_write_function(out, line->places[i - 1].function);
-		str_add(out, "' from here\n");
+		str_addf(out, " note: in the call of '%s' from here\n", name);
 		report_quote(out, &line->places[i]);
 	}
 	str_add(out, "note: ");

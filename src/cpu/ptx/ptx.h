@@ -647,8 +647,8 @@ uint32_t ptx_access_size(const struct ptx_inst *inst);
 /* Whether an opcode as written has this part between dots, modifier or not. */
 bool ptx_names(const struct ptx_inst *inst, const char *part);
 
-/* What a symbol is called in the source, "ns::scale<float>"; where that is not known, "<...>" or
- * the symbol itself. */
+/* What a symbol is called in the source, "ns::scale<float>", of a kernel's variable "tile"; where
+ * that is not known, "<...>" or the symbol itself. */
 void ptx_write_name(char *out, size_t size, const char *symbol);
 /* The name of the function that an inlined place is in; NULL: unknown. */
 const char *ptx_loc_function(const struct ptx_module *module, const struct ptx_loc *loc);

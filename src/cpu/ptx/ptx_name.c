@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The names of kernels and functions as the source has them: "ns::scale<float>" for
- * "_ZN2ns5scaleIfEEvPT_".  Kernels are functions at namespace scope, so a little of the C++ ABI is
- * enough.
+ * The names of functions and variables as the source has them: "ns::scale<float>" for
+ * "_ZN2ns5scaleIfEEvPT_", and only "tile" for a variable of a kernel, "_ZZ6kernelPfE4tile".
+ * Parameters are not written, so a little of the C++ ABI is enough.
  */
 #include "base/common.h"
 
@@ -12,10 +12,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Add the next part of a mangled name, <length><text>.  Returns what follows it, NULL if it is not
- * one. */
+static void name_append(char *out, size_t size, const char *text)
+{
+	const size_t len = strlen(out);
+	snprintf(out + len, size - len, "%s", text);
+}
+
+/* Add the name of an operator, "pl".  Returns as name_add_part. */
+static const char *name_add_operator(char *out, size_t size, const char *part)
+{
+	static const char *const operators[][2] = {
+		{"aS", "="}, {"aa", "&&"}, {"ad", "&"}, {"an", "&"}, {"cl", "()"}, {"co", "~"},
+		{"dV", "/="}, {"de", "*"}, {"dv", "/"}, {"eo", "^"}, {"eq", "=="}, {"ge", ">="},
+		{"gt", ">"}, {"ix", "[]"}, {"le", "<="}, {"ls", "<<"}, {"lt", "<"}, {"mI", "-="},
+		{"mL", "*="}, {"mi", "-"}, {"ml", "*"}, {"mm", "--"}, {"ne", "!="}, {"ng", "-"},
+		{"nt", "!"}, {"oo", "||"}, {"or", "|"}, {"pL", "+="}, {"pl", "+"}, {"pp", "++"},
+		{"ps", "+"}, {"pt", "->"}, {"rm", "%"}, {"rs", ">>"},
+	};
+	for (size_t i = 0; i < countof(operators) && strlen(out) + 32 <= size; i++) {
+		if (strncmp(part, operators[i][0], 2) == 0) {
+			name_append(out, size, out[0] != '\0' ? "::operator" : "operator");
+			name_append(out, size, operators[i][1]);
+			return part + 2;
+		}
+	}
+	return NULL;
+}
+
+/* Add the next part of a mangled name, <length><text> or an operator.  Returns what follows it,
+ * NULL if it is not one. */
 static const char *name_add_part(char *out, size_t size, const char *part)
 {
+	if (*part >= 'a' && *part <= 'z') {
+		return name_add_operator(out, size, part);
+	}
 	const char *digits = part + (*part == 'L'); /* static */
 	char *text;
 	size_t len = strlen(out);
@@ -31,18 +61,27 @@ static const char *name_add_part(char *out, size_t size, const char *part)
 
 static const char *name_add_arguments(char *out, size_t size, const char *text);
 
-static void name_append(char *out, size_t size, const char *text)
-{
-	const size_t len = strlen(out);
-	snprintf(out + len, size - len, "%s", text);
-}
-
-/* "ns::scale" of the parts from `text` to what is not a part, which it returns. */
+/* Add "ns::pair<float>::pair" for the parts of a name.  Returns the "E" after them, the "I" of
+ * arguments that are not read, or NULL if a part is not read. */
 static const char *name_add_parts(char *out, size_t size, const char *text)
 {
-	while (text && *text != 'E' && *text != 'I') {
-		text = name_add_part(out, size, text);
-	}
+	const char *last = text; /* the class, whose name a constructor has */
+	do {
+		const size_t len = strlen(out);
+		const char *part = text;
+		if (*part == 'C' && part > last) {
+			text = part[1] != '\0' && name_add_part(out, size, last) ? part + 2 : NULL;
+		} else if (*part == 'I' && part > last) {
+			text = name_add_arguments(out, size, part);
+			if (!text) {
+				out[len] = '\0';
+				return part;
+			}
+		} else {
+			text = name_add_part(out, size, part);
+			last = part;
+		}
+	} while (text && *text != 'E');
 	return text;
 }
 
@@ -80,10 +119,10 @@ static const char *name_add_type(char *out, size_t size, const char *text)
 	const bool nested = *text == 'N';
 	text = nested ? name_add_parts(out + len, size - len, text + 1)
 		: name_add_part(out + len, size - len, text);
-	if (text && *text == 'I') {
-		text = name_add_arguments(out, size, text);
+	if (nested) {
+		return text && *text == 'E' ? text + 1 : NULL;
 	}
-	return text && nested ? *text == 'E' ? text + 1 : NULL : text;
+	return text && *text == 'I' ? name_add_arguments(out, size, text) : text;
 }
 
 /* Add a number or a truth value: "Li4E", "Lin4E", "Lb1E". */
@@ -127,21 +166,38 @@ static const char *name_add_arguments(char *out, size_t size, const char *text)
 	return next ? next + 1 : NULL;
 }
 
+/* The name of a function's variable, and perhaps its number, which end the symbol: "4tile_1" of
+ * "_ZZ6kernelPfE4tile_1".  NULL if it is not one. */
+static const char *name_find_local(const char *symbol)
+{
+	for (const char *at = strchr(symbol, 'E'); at; at = strchr(at + 1, 'E')) {
+		char *name;
+		const unsigned long count = strtoul(at + 1, &name, 10);
+		if (at[1] >= '1' && at[1] <= '9' && count <= strlen(name)
+		    && name[count + strspn(name + count, "_0123456789")] == '\0') {
+			return at + 1;
+		}
+	}
+	return NULL;
+}
+
 void ptx_write_name(char *out, size_t size, const char *symbol)
 {
 	const char *next = strncmp(symbol, "_Z", 2) == 0 ? symbol + 2 : NULL;
-	const bool nested = next && *next == 'N';
 	out[0] = '\0';
-	if (next) {
-		next = name_add_part(out, size, next + nested);
+	if (next && *next == 'N') {
+		next++;
+		next = name_add_parts(out, size, next + strspn(next, "VKRO")); /* const */
+	} else if (next) {
+		next = *next == 'Z' ? name_find_local(next) : next;
+		next = next ? name_add_part(out, size, next) : NULL;
 	}
-	next = nested ? name_add_parts(out, size, next) : next;
 	if (!next) {
 		snprintf(out, size, "%s", symbol);
 	} else if (*next == 'I') {
 		const size_t len = strlen(out);
 		next = name_add_arguments(out, size, next);
-		if (!next || (nested && *next != 'E') || strlen(out) + 1 == size) {
+		if (!next || strlen(out) + 1 == size) {
 			snprintf(out + len, size - len, "<...>");
 		}
 	}
