@@ -129,22 +129,26 @@ static void report_write_side(struct str *out, const struct kept_report *kept,
 
 /* --- Suppressions --- */
 
-/* Whether KUDZU_CHECK_SUPPRESS, "kernel:line,kernel", names a report. */
-static bool report_is_suppressed(const struct kept_report *kept, const struct report *report)
+/* Whether KUDZU_CHECK_SUPPRESS, "kernel:line,kernel", names a report.  The name of a kernel may
+ * have colons and commas, "ns::scale<float, 4>". */
+static bool report_is_suppressed(const struct kept_report *kept)
 {
 	const char *next = env_get("KUDZU_CHECK_SUPPRESS");
-	for (; next && *next; next += *next == ',') {
-		const size_t size = strcspn(next, ",");
-		const char *colon = memchr(next, ':', size);
-		const size_t length = colon ? (size_t)(colon - next) : size;
-		const long line = colon ? strtol(colon + 1, NULL, 10) : 0;
-		const struct line *place = &kept->places[0];
-		if (strlen(report->kernel->name) == length
-		    && strncmp(report->kernel->name, next, length) == 0
-		    && (!colon || (place->place_count > 0 && place->places[0].number == line))) {
+	const size_t length = strlen(kept->out.kernel);
+	const int line = kept->out.sides[0].line;
+	for (; next; next = strchr(next, ',')) {
+		next += strspn(next, ", ");
+		const char *rest = next + length;
+		char *end;
+		if (strncmp(next, kept->out.kernel, length) != 0) {
+			continue;
+		}
+		if (*rest == ':' && line > 0 && strtol(rest + 1, &end, 10) == line) {
+			rest = end;
+		}
+		if (*rest == '\0' || *rest == ',') {
 			return true;
 		}
-		next += size;
 	}
 	return false;
 }
@@ -274,7 +278,7 @@ void report_add(const struct report *report)
 	if (kept) {
 		kept->out.count += report_count(report);
 	} else if (reports.count < REPORT_MOST && (kept = report_make(report))) {
-		if (report_is_suppressed(kept, report)) {
+		if (report_is_suppressed(kept)) {
 			report_free(kept);
 		} else {
 			*(reports.end ? reports.end : &reports.first) = kept;
