@@ -61,7 +61,7 @@ void sync_check_collective(const struct rt_warp *warp, uint32_t what, uint32_t s
 	const uint32_t details = what >> COLLECT_SHIFT;
 	for (uint32_t left = set; left != 0; left &= left - 1) {
 		const uint32_t i = (uint32_t)__builtin_ctz(left);
-		const struct sync_place place = {first + i, warp->line};
+		const struct sync_place place = {first + i, x->lines[i]};
 		const uint32_t from = (what & ((1u << COLLECT_SHIFT) - 1)) == COLLECT_SHFL
 			? sync_missing_source(x, details, set, i) : i;
 		if (!(x->members[i] >> i & 1)) {

@@ -85,6 +85,7 @@ struct rt_exchange {
 	uint32_t here;                       /* have come and wait */
 	uint32_t absent;                     /* have exited or do not exist: not waited for */
 	uint32_t released;                   /* the wait of these is over */
+	uint32_t lines[RT_GROUP];            /* with `race`: PTX lines where they wait */
 };
 
 struct texture;

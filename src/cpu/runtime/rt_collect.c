@@ -249,6 +249,9 @@ uint32_t collect_arrive(struct rt_warp *warp, uint32_t lanes)
 	uint32_t shift = warp->first % RT_GROUP;
 	uint32_t mine = lanes << shift;
 	x->here |= mine;
+	for (uint32_t left = warp->race ? mine : 0; left != 0; left &= left - 1) {
+		x->lines[__builtin_ctz(left)] = warp->line;
+	}
 	collect_check(warp, mine, x->absent | warp->exited << shift);
 	// A GPU resumes all threads of a collective together.  The last ones to come do not run
 	// ahead.
