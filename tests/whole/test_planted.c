@@ -1,306 +1,413 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernels with one planted bug each: a check has to find it, at its line, and say so in the words
- * of the row.  And kernels that look as if they had one, about which nothing may be said.
+ * The checks on the kernels of tests/data/checks, which have one bug each.  A check finds it, names
+ * only lines that end in a comment with the kernel's name, and says what the words of the row say.
+ * It says nothing about the mended kernels, nor about those that only look as if they had a bug.
  */
 #include "base/common.h"
 
+#include "base/alloc.h"
+#include "base/file.h"
 #include "support/suite.h"
 #include "support/support.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Each line with a bug ends in a comment with the name of its kernel.  64 threads; `in` and `out`
- * have 64 elements, n is 1. */
-static const char source[] =
-"__constant__ int table[16];\n"
-"__device__ int counters[8], after_counters[8];\n"
-"struct pair { int first, second; };\n"
-"struct padded { char tag; long long value; };\n"
-"__device__ int load(const int *p, int i)\n"
-"{\n"
-"	return p[i]; // inlined, init_inlined\n"
-"}\n"
-"extern \"C\" {\n"
-"#define KERNEL(name) __global__ void name(int *out, const int *in, int n)\n"
-"#define T ((int)threadIdx.x)\n"
-/* memory */
-"KERNEL(read_after) {\n	out[T] = in[T + n]; // read_after\n}\n"
-"KERNEL(read_before) {\n	out[T] = in[T - n]; // read_before\n}\n"
-"KERNEL(write_after) {\n	out[T + n] = T; // write_after\n}\n"
-"KERNEL(write_before) {\n	out[T - n] = T; // write_before\n}\n"
-"KERNEL(read_vector) {\n	int4 v = ((const int4 *)in)[T]; // read_vector\n"
-"	out[T] = v.x + v.w;\n}\n"
-"KERNEL(misaligned) {\n	out[T] = *(const int *)((const char *)in + n + T); // misaligned\n}\n"
-"KERNEL(shared_after) {\n	__shared__ int a[64], b[64];\n	a[T] = T;\n	b[T] = T;\n"
-"	__syncthreads();\n	out[T] = a[T + n] + b[63 - T]; // shared_after\n}\n"
-"KERNEL(shared_before) {\n	__shared__ int a[64], b[64];\n	a[T] = T;\n	__syncthreads();\n"
-"	b[T - n] = a[63 - T]; // shared_before\n	__syncthreads();\n"
-"	out[T] = b[63 - T];\n}\n"
-"KERNEL(dynamic_after) {\n	extern __shared__ int d[];\n	d[T + n] = T; // dynamic_after\n"
-"	__syncthreads();\n	out[T] = d[63 - T];\n}\n"
-"KERNEL(local_after) {\n	int a[16];\n	for (int i = 0; i < 16 + n; i++) {\n"
-"		a[i * 3 % 17] = in[i]; // local_after\n	}\n	out[T] = a[in[T] & 15];\n}\n"
-"KERNEL(constant_after) {\n	out[T] = table[T]; // constant_after\n}\n"
-"KERNEL(variable_after) {\n	counters[T] = T; // variable_after\n	after_counters[0] = 1;\n}\n"
-"KERNEL(atomic_after) {\n	atomicAdd(&out[T + n], 1); // atomic_after\n}\n"
-"KERNEL(shared_atomic) {\n	__shared__ int h[32], g[32];\n	h[T & 31] = 0;\n"
-"	g[T & 31] = 0;\n"
-"	__syncthreads();\n	atomicAdd(&h[T], 1); // shared_atomic\n	__syncthreads();\n"
-"	out[T] = h[T & 31] + g[T & 31];\n}\n"
-"KERNEL(freed) {\n	out[T] = in[T]; // freed\n}\n"
-"KERNEL(host) {\n	out[T] = in[T]; // host\n}\n"
-"KERNEL(null) {\n	out[T] = in[T]; // null\n}\n"
-"KERNEL(loop) {\n	int sum = 0;\n	for (int i = 0; i <= 63 + n; i++) {\n"
-"		sum += in[i]; // loop\n	}\n	out[T] = sum;\n}\n"
-"KERNEL(inlined) {\n	out[T] = load(in, T + n) + 1;\n}\n"
-"KERNEL(async) {\n	__shared__ int a[64], b[64];\n"
-"	unsigned to = (unsigned)__cvta_generic_to_shared(&a[T + n]);\n	b[T] = 0;\n"
-"	asm volatile(\"cp.async.ca.shared.global [%0], [%1], 4;\" :: \"r\"(to), \"l\"(in + T));"
-" // async\n"
-"	asm volatile(\"cp.async.wait_all;\");\n	__syncthreads();\n	out[T] = a[T] + b[T];\n}\n"
-"KERNEL(divergent) {\n	if (T & 1) {\n		out[T + 62] = T; // divergent\n	}\n}\n"
-"KERNEL(member) {\n	out[T] = ((const pair *)in)[T / 2 + n].second; // member\n}\n"
-/* init: of `in` the first 32 elements are written */
-"KERNEL(init_add) {\n	out[T] = in[T] + n; // init_add\n}\n"
-"KERNEL(init_branch) {\n	if (in[T] > 5) { // init_branch\n"
-"		out[T] = 1;\n	}\n}\n"
-""
-"KERNEL(init_address) {\n	out[in[T] & 63] = 1; // init_address\n}\n"
-"KERNEL(init_float) {\n	out[T] = (int)(((const float *)in)[T] * 2); // init_float\n}\n"
-"KERNEL(init_shared) {\n	__shared__ int a[64];\n	if (T < 32) {\n		a[T] = T;\n	}\n"
-"	__syncthreads();\n	out[T] = a[63 - T] + 1; // init_shared\n}\n"
-"KERNEL(init_tail) {\n	__shared__ int a[65];\n	a[T] = T;\n	__syncthreads();\n"
-"	out[T] = a[T] - a[T + n]; // init_tail\n}\n"
-"KERNEL(init_local) {\n	int a[20], sum = 0;\n	for (int i = 0; i < 18 + n; i++) {\n"
-"		a[i * 7 % 20] = i;\n	}\n	for (int i = 0; i < 20; i++) {\n"
-"		sum += a[i * (n + 2) % 20]; // init_local\n	}\n	out[T] = sum;\n}\n"
-"KERNEL(init_loop) {\n	int sum = 0;\n	for (int i = 0; i < 32 + n; i++) {\n"
-"		sum += in[i]; // init_loop\n	}\n	out[T] = sum;\n}\n"
-"KERNEL(init_atomic) {\n	atomicAdd((int *)in + T, 1); // init_atomic\n}\n"
-"KERNEL(init_histogram) {\n	__shared__ int h[64];\n	atomicAdd(&h[T], 1); // init_histogram\n"
-"	__syncthreads();\n	out[T] = h[T];\n}\n"
-"KERNEL(init_byte) {\n	out[T] = ((const unsigned char *)in)[T + 96] + n; // init_byte\n}\n"
-"KERNEL(init_short) {\n	out[T] = ((const short *)in)[T + 32] * 3; // init_short\n}\n"
-"KERNEL(init_long) {\n	out[T] = (int)(((const long long *)in)[T / 2] * 3); // init_long\n}\n"
-"KERNEL(init_double) {\n"
-"	out[T] = (int)(((const double *)in)[T / 2] * 3); // init_double\n}\n"
-"KERNEL(init_vector) {\n	int4 v = ((const int4 *)in)[T / 4]; // init_vector\n"
-"	out[T] = v.y * v.z;\n}\n"
-"KERNEL(init_copied) {\n	__shared__ int a[64];\n	a[T] = in[T];\n	__syncthreads();\n"
-"	out[T] = a[63 - T] * 3; // init_copied\n}\n"
-"KERNEL(init_inlined) {\n	out[T] = load(in, T) + 1;\n}\n"
-"KERNEL(init_divergent) {\n	if (T & 1) {\n"
-"		out[T] = in[T] * 3; // init_divergent\n	}\n}\n"
-"KERNEL(init_shuffle) {\n	int v = in[T]; // init_shuffle\n"
-"	out[T] = v + __shfl_xor_sync(~0u, v, 1);\n}\n"
-"KERNEL(init_dynamic) {\n	extern __shared__ int d[];\n	d[T / 2] = T;\n	__syncthreads();\n"
-"	out[T] = d[T] ^ 5; // init_dynamic\n}\n"
-"KERNEL(init_last) {\n	__shared__ int a[64];\n	a[T] = T;\n	__syncthreads();\n"
-"	out[T] = a[T];\n"
-"	if (T == 63) {\n		out[0] += in[T]; // init_last\n	}\n}\n"
-/* nothing is wrong */
-"KERNEL(good_copy) {\n	((int *)out)[T] = in[T];\n}\n"
-"KERNEL(good_bytes) {\n	for (int i = 0; i < 4; i++) {\n"
-"		((char *)out)[4 * T + i] = ((const char *)in)[4 * T + i];\n	}\n}\n"
-"KERNEL(good_padding) {\n	if (T < 16) {\n"
-"		((padded *)out)[T] = ((const padded *)in)[T];\n	}\n}\n"
-"KERNEL(good_halves) {\n	__shared__ padded a[64];\n	a[T].tag = (char)T;\n"
-"	a[T].value = T;\n"
-"	__syncthreads();\n	padded p = a[63 - T];\n	out[T] = p.tag + (int)p.value;\n}\n"
-"struct flagged { int flag; double value; };\n"
-"KERNEL(good_flag) {\n	__shared__ flagged a[64];\n	flagged f = {T & 1, (double)T};\n"
-"	a[T].flag = f.flag;\n"
-"	a[T].value = f.value;\n	__syncthreads();\n	f = a[63 - T];\n"
-"	out[T] = f.flag ? (int)f.value : 3;\n}\n"
-"KERNEL(good_vector) {\n	if (T < 16) {\n"
-"		((int4 *)out)[T] = ((const int4 *)in)[T];\n	}\n}\n"
-"KERNEL(good_select) {\n	int v = in[T];\n	out[T] = n > 0 ? v : 7;\n}\n"
-"KERNEL(good_shuffle) {\n	out[T] = __shfl_xor_sync(~0u, in[T], 1);\n}\n"
-"KERNEL(good_shared) {\n	__shared__ int a[64];\n	a[T] = T;\n	__syncthreads();\n"
-"	out[T] = a[63 - T] * 3;\n}\n"
-"KERNEL(good_local) {\n	int a[16];\n	for (int i = 0; i < 16; i++) {\n"
-"		a[i * 3 % 16] = i;\n	}\n"
-"	out[T] = a[(T + n) & 15] * 3;\n}\n"
-"KERNEL(good_guarded) {\n	if (T + n < 32) {\n"
-"		out[T] = in[T + n] * 3;\n	}\n}\n"
-""
-"KERNEL(good_atomics) {\n	__shared__ int h[4];\n	if (T < 4) {\n		h[T] = 0;\n	}\n"
-"	__syncthreads();\n	atomicAdd(&h[T & 3], 1);\n	__syncthreads();\n"
-"	atomicMax(&out[T], h[T & 3]);\n}\n"
-"KERNEL(good_dynamic) {\n	extern __shared__ int d[];\n	int *half = d + 32;\n	d[T] = T;\n"
-"	__syncthreads();\n	out[T] = half[-32 + T] + half[31 - T / 2];\n}\n"
-"KERNEL(good_last) {\n	out[63 - T] = in[T & 31] + table[T & 15] + counters[T & 7];\n}\n"
-"}\n";
+#define FOLDER "tests/data/checks"
+#define ONE_BLOCK {1, 64, 1}
 
-static const struct {
-	const char *kernel;
-	const char *words; /* of the report; NULL: there is none */
-	int thread;        /* the first one that it may name */
-} rows[] = {
-	{"read_after", "read of 4 bytes at address 0x|0 bytes past the end of the 256-byte", 63},
-	{"read_before", "read of 4 bytes at address 0x|4 bytes before the 256-byte", 0},
-	{"write_after", "write of 4 bytes at address 0x|0 bytes past the end of the 256-byte", 63},
-	{"write_before", "write of 4 bytes at address 0x|4 bytes before the 256-byte", 0},
-	{"read_vector", "read of 16 bytes at address 0x|0 bytes past the end of the 256-byte", 16},
-	{"misaligned", "read of 4 bytes at address 0x|which is not a multiple of 4", 0},
-	{"shared_after", "read of 4 bytes at offset 256 of the shared variable 'a'|has 256 bytes",
-		63},
-	{"shared_before", "write of 4 bytes at offset -4 of the shared variable 'b'", 0},
-	{"dynamic_after", "write of 4 bytes at offset 256 of the dynamic shared memory 'd'", 63},
-	{"local_after", "write of 4 bytes at offset 64 of the thread's local memory", 0},
-	{"constant_after", "read of 4 bytes at offset 64 of the constant variable 'table'", 16},
-	{"variable_after", "write of 4 bytes at offset 32 of the variable 'counters'", 8},
-	{"atomic_after", "atomic operation on 4 bytes at address 0x|0 bytes past the end", 63},
-	{"shared_atomic", "atomic operation on 4 bytes at offset 128 of the shared variable 'h'",
-		32},
-	{"freed", "read of 4 bytes at address 0x|the 256-byte allocation at|which was freed", 0},
-	{"host", "read of 4 bytes at address 0x|which is in no allocation", 0},
-	{"null", "read of 4 bytes at address 0x0, which is in no allocation", 0},
-	{"loop", "read of 4 bytes at address 0x|0 bytes past the end of the 256-byte", 0},
-	{"inlined", "read of 4 bytes at address 0x|note: in the call of 'load' from here", 63},
-	{"async", "offset 256 of the shared variable 'a'", 63},
-	{"divergent", "write of 4 bytes at address 0x|4 bytes past the end of the 256-byte", 3},
-	{"member", "read of 4 bytes at address 0x|4 bytes past the end of the 256-byte", 62},
-	{"init_add", "use of 4 bytes at address 0x|before anything was written there", 32},
-	{"init_branch", "use of 4 bytes at address 0x|inside the 256-byte allocation", 32},
-	{"init_address", "use of 4 bytes at address 0x", 32},
-	{"init_float", "use of 4 bytes at address 0x", 32},
-	{"init_shared", "use of 4 bytes at offset |of the shared variable 'a'", 0},
-	{"init_tail", "use of 4 bytes at offset 256 of the shared variable 'a'", 63},
-	{"init_local", "use of 4 bytes at offset 52 of the thread's local memory", 0},
-	{"init_loop", "use of 4 bytes at address 0x", 0},
-	{"init_atomic", "use of 4 bytes at address 0x", 32},
-	{"init_histogram", "use of 4 bytes at offset 0 of the shared variable 'h'", 0},
-	{"init_byte", "use of 1 byte at address 0x", 32},
-	{"init_short", "use of 2 bytes at address 0x", 32},
-	{"init_long", "use of 4 bytes at address 0x", 32},
-	{"init_double", "use of 8 bytes at address 0x", 32},
-	{"init_vector", "use of 16 bytes at address 0x", 32},
-	{"init_copied", "use of 4 bytes at offset |of the shared variable 'a'", 0},
-	{"init_inlined", "use of 4 bytes at address 0x|note: in the call of 'load' from here", 32},
-	{"init_divergent", "use of 4 bytes at address 0x", 33},
-	{"init_shuffle", "use of 4 bytes at address 0x", 32},
-	{"init_dynamic", "use of 4 bytes at offset 128 of the shared variable 'd'", 32},
-	{"init_last", "use of 4 bytes at address 0x", 63},
-	{"good_copy", NULL, 0},
-	{"good_bytes", NULL, 0},
-	{"good_padding", NULL, 0},
-	{"good_halves", NULL, 0},
-	{"good_flag", NULL, 0},
-	{"good_vector", NULL, 0},
-	{"good_select", NULL, 0},
-	{"good_shuffle", NULL, 0},
-	{"good_shared", NULL, 0},
-	{"good_local", NULL, 0},
-	{"good_guarded", NULL, 0},
-	{"good_atomics", NULL, 0},
-	{"good_dynamic", NULL, 0},
-	{"good_last", NULL, 0},
+/* What the kernels of a file get. */
+static const struct planted_check {
+	const char *name, *setting; /* of KUDZU_CHECK */
+	int count;                  /* of the elements of `out` */
+	int written;                /* of the 64 elements of `in` */
+	size_t args;                /* of out, in, 1 */
+	kz_status status;           /* after a bug, unless that is a deadlock */
+	int most;                   /* reports of a bug */
+} checks[] = {
+	{"memory", "memory,init", 64, 64, 3, KZ_FAULT, 1},
+	{"init", "memory,init", 64, 32, 3, KZ_OK, 1},
+	{"race", "race", 4096, 64, 1, KZ_OK, 8}, // for each pair of lines of PTX
+	{"sync", "sync", 4096, 64, 1, KZ_OK, 2},
+};
+
+/* What `in` is before the bug is mended. */
+enum planted_in { IN_ARRAY, IN_FREED, IN_HOST, IN_NULL };
+
+static const struct planted {
+	const char *check, *kernel;
+	struct {
+		int blocks, width, height;
+	} launch;
+	const char *words;     /* of the report, with '|' between them; NULL: there is not one */
+	int thread;            /* that the report names; -1: one of several */
+	enum planted_in in;
+} planted[] = {
+	{"memory", "read_after", ONE_BLOCK,
+		"read of 4 bytes at address 0x|0 bytes past the end of the 256-byte", 63},
+	{"memory", "read_before", ONE_BLOCK,
+		"read of 4 bytes at address 0x|4 bytes before the 256-byte", 0},
+	{"memory", "write_after", ONE_BLOCK,
+		"write of 4 bytes at address 0x|0 bytes past the end of the 256-byte", 63},
+	{"memory", "write_before", ONE_BLOCK,
+		"write of 4 bytes at address 0x|4 bytes before the 256-byte", 0},
+	{"memory", "read_vector", ONE_BLOCK,
+		"read of 16 bytes at address 0x|0 bytes past the end of the 256-byte", 16},
+	{"memory", "misaligned", ONE_BLOCK,
+		"read of 4 bytes at address 0x|which is not a multiple of 4", 0},
+	{"memory", "shared_after", ONE_BLOCK,
+		"read of 4 bytes at offset 256 of the shared variable 'a'|has 256 bytes", 63},
+	{"memory", "shared_before", ONE_BLOCK,
+		"write of 4 bytes at offset -4 of the shared variable 'b'", 0},
+	{"memory", "dynamic_after", ONE_BLOCK,
+		"write of 4 bytes at offset 256 of the dynamic shared memory 'd'", 63},
+	{"memory", "local_after", ONE_BLOCK,
+		"write of 4 bytes at offset 64 of the thread's local memory", 0},
+	{"memory", "constant_after", ONE_BLOCK,
+		"read of 4 bytes at offset 64 of the constant variable 'table'", 16},
+	{"memory", "variable_after", ONE_BLOCK,
+		"write of 4 bytes at offset 32 of the variable 'counters'", 8},
+	{"memory", "atomic_after", ONE_BLOCK,
+		"atomic operation on 4 bytes at address 0x|0 bytes past the end", 63},
+	{"memory", "shared_atomic", ONE_BLOCK,
+		"atomic operation on 4 bytes at offset 128 of the shared variable 'h'", 32},
+	{"memory", "freed", ONE_BLOCK,
+		"read of 4 bytes at address 0x|the 256-byte allocation at|"
+		"which was freed", 0, IN_FREED},
+	{"memory", "host", ONE_BLOCK,
+		"read of 4 bytes at address 0x|which is in no allocation", 0, IN_HOST},
+	{"memory", "null", ONE_BLOCK,
+		"read of 4 bytes at address 0x0, which is in no allocation", 0, IN_NULL},
+	{"memory", "loop", ONE_BLOCK,
+		"read of 4 bytes at address 0x|0 bytes past the end of the 256-byte", 0},
+	{"memory", "inlined", ONE_BLOCK,
+		"read of 4 bytes at address 0x|note: in the call of 'load' from here", 63},
+	{"memory", "async", ONE_BLOCK, "offset 256 of the shared variable 'a'", 63},
+	{"memory", "divergent", ONE_BLOCK,
+		"write of 4 bytes at address 0x|4 bytes past the end of the 256-byte", 3},
+	{"memory", "member", ONE_BLOCK,
+		"read of 4 bytes at address 0x|4 bytes past the end of the 256-byte", 62},
+	{"memory", "member_function", ONE_BLOCK, "0 bytes past the end of the 256-byte|"
+		"note: in the call of 'ns::view<const int>::operator[]' from here", 63},
+	{"memory", "namespace_after", ONE_BLOCK,
+		"write of 4 bytes at offset 256 of the shared variable 'ns::tile'", 63},
+	{"memory", "good_shared", ONE_BLOCK, NULL},
+	{"memory", "good_local", ONE_BLOCK, NULL},
+	{"memory", "good_atomics", ONE_BLOCK, NULL},
+	{"memory", "good_dynamic", ONE_BLOCK, NULL},
+	{"memory", "good_last", ONE_BLOCK, NULL},
+	{"memory", "good_bounds", ONE_BLOCK, NULL},
+	{"init", "init_add", ONE_BLOCK,
+		"use of 4 bytes at address 0x|before anything was written there", 32},
+	{"init", "init_branch", ONE_BLOCK,
+		"use of 4 bytes at address 0x|inside the 256-byte allocation", 32},
+	{"init", "init_address", ONE_BLOCK, "use of 4 bytes at address 0x", 32},
+	{"init", "init_float", ONE_BLOCK, "use of 4 bytes at address 0x", 32},
+	{"init", "init_shared", ONE_BLOCK,
+		"use of 4 bytes at offset |of the shared variable 'a'", 0},
+	{"init", "init_tail", ONE_BLOCK,
+		"use of 4 bytes at offset 256 of the shared variable 'a'", 63},
+	{"init", "init_local", ONE_BLOCK,
+		"use of 4 bytes at offset 52 of the thread's local memory", 0},
+	{"init", "init_loop", ONE_BLOCK, "use of 4 bytes at address 0x", 0},
+	{"init", "init_atomic", ONE_BLOCK, "use of 4 bytes at address 0x", 32},
+	{"init", "init_histogram", ONE_BLOCK,
+		"use of 4 bytes at offset 0 of the shared variable 'h'", 0},
+	{"init", "init_byte", ONE_BLOCK, "use of 1 byte at address 0x", 32},
+	{"init", "init_short", ONE_BLOCK, "use of 2 bytes at address 0x", 32},
+	{"init", "init_long", ONE_BLOCK, "use of 4 bytes at address 0x", 32},
+	{"init", "init_double", ONE_BLOCK, "use of 8 bytes at address 0x", 32},
+	{"init", "init_vector", ONE_BLOCK, "use of 16 bytes at address 0x", 32},
+	{"init", "init_copied", ONE_BLOCK,
+		"use of 4 bytes at offset |of the shared variable 'a'", 0},
+	{"init", "init_inlined", ONE_BLOCK,
+		"use of 4 bytes at address 0x|note: in the call of 'load' from here", 32},
+	{"init", "init_divergent", ONE_BLOCK, "use of 4 bytes at address 0x", 33},
+	{"init", "init_shuffle", ONE_BLOCK, "use of 4 bytes at address 0x", 32},
+	{"init", "init_dynamic", ONE_BLOCK,
+		"use of 4 bytes at offset 128 of the shared variable 'd'", 32},
+	{"init", "ns::init_scale<int, 3>", ONE_BLOCK, "use of 4 bytes at address 0x", 32},
+	{"init", "init_last", ONE_BLOCK, "use of 4 bytes at address 0x", 63},
+	{"init", "good_copy", ONE_BLOCK, NULL},
+	{"init", "good_bytes", ONE_BLOCK, NULL},
+	{"init", "good_padding", ONE_BLOCK, NULL},
+	{"init", "good_halves", ONE_BLOCK, NULL},
+	{"init", "good_flag", ONE_BLOCK, NULL},
+	{"init", "good_vector", ONE_BLOCK, NULL},
+	{"init", "good_select", ONE_BLOCK, NULL},
+	{"init", "good_shuffle", ONE_BLOCK, NULL},
+	{"init", "good_guarded", ONE_BLOCK, NULL},
+	{"race", "missing_barrier", ONE_BLOCK,
+		"of another thread of its block: byte |of shared memory", -1},
+	{"race", "missing_syncwarp", {1, 32, 1},
+		"of another thread of its warp: byte |of shared memory", -1},
+	{"race", "tree", {1, 128, 1}, "of another thread of its |of shared memory", -1},
+	{"race", "tile_reused", ONE_BLOCK,
+		"of another thread of its block: byte |of shared memory", -1},
+	{"race", "lost_update", {4, 1, 1},
+		"of another block: byte 0 of the 16384-byte allocation", -1},
+	{"race", "block_reads_block", {8, 64, 1},
+		"of another block: byte |of the 16384-byte allocation", -1},
+	{"race", "shared_histogram", {2, 64, 1}, "of another thread of its |of shared memory", -1},
+	{"race", "block_atomic", {3, 32, 1},
+		"this atomic operation and an atomic operation of another block, "
+		"beyond its scope", -1},
+	{"race", "no_fence", {20, 64, 1},
+		"this read and a write of another block|note: the write is here", -1},
+	{"race", "block_fence", {20, 64, 1},
+		"this read and a write of another block|note: the write is here", -1},
+	{"race", "plain_flag", ONE_BLOCK,
+		"of another thread of its block: byte 0 of shared memory", -1},
+	{"race", "late_zero", ONE_BLOCK,
+		"atomic operation|write|of another thread of its |: byte 0 of shared memory", -1},
+	{"race", "early_result", ONE_BLOCK,
+		"atomic operation|read|of another thread of its |: byte 0 of shared memory", -1},
+	{"race", "store_and_atomic", {1, 32, 1},
+		"atomic operation|write|"
+		"of another thread of its warp: byte 0 of the 16384-byte", -1},
+	{"race", "half_barrier", {1, 128, 1},
+		"of another thread of its block: byte |of shared memory", -1},
+	{"race", "transpose", {1, 16, 16}, "of another thread of its |of shared memory", -1},
+	{"race", "scan_in_place", ONE_BLOCK, "of another thread of its |of shared memory", -1},
+	{"race", "stencil_in_place", {4, 64, 1},
+		"nothing orders this |of the 16384-byte allocation", -1},
+	{"race", "one_too_many", {4, 64, 1}, "this write and a write of another block: byte ", -1},
+	{"race", "careless_lock", {4, 64, 1},
+		"of another block: byte 4 of the 16384-byte allocation", -1},
+	{"sync", "early_return", ONE_BLOCK,
+		"14 of the 64 threads of the block never come to this barrier|"
+		"(50,0,0) has exited", 0},
+	{"sync", "barrier_in_branch", ONE_BLOCK,
+		"32 of the 64 threads of the block never come to this barrier|"
+		"(32,0,0) has exited", 0},
+	{"sync", "two_barriers", ONE_BLOCK,
+		"the threads of the block come to different barriers|"
+		"note: other threads wait at", 32},
+	{"sync", "barrier_in_loop", ONE_BLOCK,
+		"32 of the 64 threads of the block never come to this barrier|"
+		"(0,0,0) has exited", 32},
+	{"sync", "break_before_barrier", ONE_BLOCK,
+		"32 of the 64 threads of the block never come to this barrier|(0,0,0) has", 1},
+	{"sync", "barriers_in_switch", ONE_BLOCK,
+		"the threads of the block come to different barriers|note: other threads wait", 32},
+	{"sync", "shuffle_without_self", {1, 32, 1},
+		"the mask 0x1 does not name lane 1, which uses it", 1},
+	{"sync", "ballot_without_self", {1, 32, 1},
+		"the mask 0xfff0fff0 does not name lane 0, which uses it", 0},
+	{"sync", "vote_without_self", {1, 32, 1},
+		"deadlock: waits at a warp-wide operation for threads that never come", -1},
+	{"sync", "syncwarp_without_self", {1, 32, 1},
+		"the mask 0xffff does not name lane 16, which uses it", 16},
+	{"sync", "missing_source", {1, 32, 1},
+		"lane 0 reads the value of lane 16, which does not take part: the mask is 0xffff",
+		0},
+	{"sync", "down_from_missing", {1, 32, 1},
+		"lane 16 reads the value of lane 24, which does not take part: the mask is 0xfff",
+		16},
+	{"sync", "shuffle_in_branch", {1, 32, 1},
+		"deadlock: waits at a |for threads that never come", -1},
+	{"sync", "vote_in_branch", {1, 32, 1},
+		"deadlock: waits at a |for threads that never come", -1},
+	{"sync", "too_many_expected", ONE_BLOCK,
+		"deadlock: waits at a barrier for threads that never come", -1},
+	{"sync", "copy_not_waited_for", {1, 32, 1},
+		"the asynchronous copy to these bytes has not been waited for", 0},
+	{"sync", "last_copy_not_waited_for", {1, 32, 1},
+		"the asynchronous copy to these bytes has not been waited for", 0},
+	{"sync", "barrier_is_no_wait", ONE_BLOCK,
+		"the asynchronous copy to these bytes has not been waited for", 0},
+	{"sync", "mbarrier_not_made", {1, 32, 1},
+		"the mbarrier at byte 0 of shared memory is used before it is initialized", 0},
+	{"sync", "in_step", ONE_BLOCK,
+		"threads of a warp do not run in step: __syncwarp() has to order this", -1},
 };
 
 static kz_error err;
-static int reports;
-static char text[2048];
-static kz_report last;
+static kz_device *dev;
+static kz_module *mod;
+static char *source;
 
-static void planted_tell(void *user, const kz_report *report)
+static void planted_open(const struct planted_check *check, bool fixed, bool wide)
 {
-	(void)user;
-	reports++;
-	last = *report;
-	snprintf(text, sizeof(text), "%s", report->text);
+	static const char *const defines[] = {"FIXED", NULL}, *const folders[] = {FOLDER, NULL};
+	char path[64];
+	size_t size;
+	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
+	snprintf(path, sizeof(path), FOLDER "/%s.cu", check->name);
+	setenv("KUDZU_CHECK", check->setting, 1);
+	setenv("KUDZU_CHECK_PRINT", "0", 1);
+	setenv("KUDZU_CPU_WIDTH", wide ? "32" : "1", 1);
+	err = (kz_error)KZ_ERROR_INIT;
+	ok(file_read(&source, &size, path, &err));
+	options.name = path;
+	options.include_dirs = folders;
+	options.defines = fixed ? defines : NULL;
+	ok(kz_device_open(&dev, "cpu", &err));
+	ok(kz_module_compile(&mod, dev, source, &options, &err));
 }
 
-/* The line whose comment names a kernel. */
-static int planted_line(const char *kernel)
+static void planted_close(void)
 {
-	int line = 1;
-	for (const char *at = source; *at; line++) {
-		const char *end = strchr(at, '\n');
-		const char *comment = strstr(at, "// ");
-		const size_t length = strlen(kernel);
-		for (; comment && comment < end; comment += strcspn(comment, ",\n") + 2) {
-			comment += strncmp(comment, "// ", 3) == 0 ? 3 : 0;
-			if (strncmp(comment, kernel, length) == 0
-			    && (comment[length] == '\n' || comment[length] == ',')) {
-				return line;
-			}
-		}
-		at = end + 1;
+	kz_module_release(mod);
+	kz_device_close(dev);
+	mem_free(source);
+}
+
+/* A deadlock ends the device, and is reported like the others. */
+static void planted_run(const struct planted *p, const struct planted_check *check, bool fixed)
+{
+	static int host[64];
+	kz_kernel *kernel;
+	kz_array *out, *in, *part;
+	kz_launch_options options = KZ_LAUNCH_OPTIONS_INIT;
+	options.shared_size = 256;
+	ok(kz_module_kernel(&kernel, mod, p->kernel, &err));
+	ok(kz_array_zeros(&out, dev, KZ_I32, KZ_SHAPE(check->count), &err));
+	ok(kz_array_create(&in, dev, KZ_I32, KZ_SHAPE(64), &err));
+	ok(kz_array_slice(&part, in, KZ_AT(KZ_SLICE(0, check->written)), &err));
+	ok(kz_array_set(part, host, 4 * (size_t)check->written, &err));
+	kz_array_release(part);
+	const uint64_t addresses[] = {[IN_ARRAY] = kz_array_address(in),
+		[IN_FREED] = kz_array_address(in), [IN_HOST] = (uintptr_t)host, [IN_NULL] = 0};
+	if (p->in == IN_FREED && !fixed) {
+		kz_array_release(in);
+		in = NULL;
 	}
-	return 0;
+	kz_args args = KZ_ARGS(out, KZ_DEVPTR(addresses[fixed ? IN_ARRAY : p->in]), 1);
+	args.count = check->args;
+	ok(kz_launch(kernel, kz_dim(p->launch.blocks, 1, 1),
+		kz_dim(p->launch.width, p->launch.height, 1), &options, &err, args));
+	const kz_status st = kz_device_synchronize(dev, &err);
+	const bool is_deadlock = err.log && strstr(err.log, "deadlock");
+	ck_assert_msg(st == (fixed ? KZ_OK : check->status) || (!fixed && is_deadlock),
+		"%s: status %d: %s", p->kernel, (int)st, err.message);
+	kz_error_clear(&err);
+	kz_array_release(in);
+	kz_array_release(out);
 }
 
-/* Words with '|' between them, all of which the report has to have. */
-static void planted_check_words(const char *words)
+/* Whether a line of the source names a kernel, in a comment at its end. */
+static bool planted_is_at(int line, const char *kernel)
 {
+	const char *at = source;
+	while (at && --line > 0) {
+		at = strchr(at, '\n');
+		at = at ? at + 1 : NULL;
+	}
+	const size_t length = at ? strcspn(at, "\n") : 0, size = strlen(kernel);
+	return length > size + 4 && strncmp(at + length - size, kernel, size) == 0
+		&& strncmp(at + length - size - 3, "// ", 3) == 0;
+}
+
+struct seen {
+	const struct planted *planted;
+	int count;
+};
+
+static void planted_see(void *user, const kz_report *report)
+{
+	struct seen *seen = user;
+	const struct planted *p = seen->planted;
 	char word[128];
-	for (const char *at = words; *at; at += strcspn(at, "|"), at += *at == '|') {
-		snprintf(word, sizeof(word), "%.*s", (int)strcspn(at, "|"), at);
-		ck_assert_msg(strstr(text, word) != NULL, "'%s' is not in: %s", word, text);
+	seen->count++;
+	ck_assert_msg(p != NULL, "%s", report->text);
+	ck_assert_str_eq(report->check, p->check);
+	ck_assert_str_eq(report->kernel, p->kernel);
+	for (int i = 0; i < report->side_count; i++) {
+		ck_assert_msg(planted_is_at(report->sides[i].line, p->kernel), "%s", report->text);
 	}
+	for (const char *at = p->words; *at; at += strcspn(at, "|"), at += *at == '|') {
+		snprintf(word, sizeof(word), "%.*s", (int)strcspn(at, "|"), at);
+		ck_assert_msg(strstr(report->text, word), "'%s' is not in: %s", word, report->text);
+	}
+	ck_assert_msg(p->thread < 0 || report->sides[0].thread[0] == p->thread, "%s", report->text);
 }
 
-static void planted_check(size_t row, kz_status st)
+static const struct planted_check *planted_find_check(const char *name)
 {
-	const bool is_init = strncmp(rows[row].kernel, "init", 4) == 0;
-	if (!rows[row].words) {
-		ck_assert_msg(reports == 0 && st == KZ_OK, "%s: %s", rows[row].kernel, text);
-		return;
+	size_t i = 0;
+	while (strcmp(checks[i].name, name) != 0) {
+		i++;
 	}
-	ck_assert_msg(reports == 1, "%s: %d reports %s", rows[row].kernel, reports, text);
-	ck_assert_int_eq(st, is_init ? KZ_OK : KZ_FAULT);
-	planted_check_words(rows[row].words);
-	ck_assert_ptr_nonnull(strstr(text, is_init ? " [init]\n" : " [memory]\n"));
-	ck_assert_msg(last.sides[0].line == planted_line(rows[row].kernel), "expected line %d: %s",
-		planted_line(rows[row].kernel), text);
-	ck_assert_int_eq(last.sides[0].thread[0], rows[row].thread);
+	return &checks[i];
 }
 
 /* Half of the rows run by threads one at a time. */
 START_TEST(a_planted_bug_is_found_at_its_line)
 {
-	const size_t row = (size_t)_i;
-	static int host[64];
-	kz_device *dev = NULL;
-	kz_module *mod = NULL;
-	kz_kernel *kernel = NULL;
-	kz_array *in = NULL, *out = NULL, *part = NULL;
-	setenv("KUDZU_CHECK", "memory,init", 1);
-	setenv("KUDZU_CHECK_PRINT", "0", 1);
-	setenv("KUDZU_CPU_WIDTH", row % 2 ? "1" : "32", 1);
-	err = (kz_error)KZ_ERROR_INIT;
-	ok(kz_device_open(&dev, "cpu", &err));
-	ok(kz_module_compile(&mod, dev, source, NULL, &err));
-	ok(kz_module_kernel(&kernel, mod, rows[row].kernel, &err));
-	ok(kz_array_zeros(&out, dev, KZ_I32, KZ_SHAPE(64), &err));
-	ok(kz_array_create(&in, dev, KZ_I32, KZ_SHAPE(64), &err));
-	const bool is_whole = strncmp(rows[row].kernel, "init", 4) != 0
-		&& strncmp(rows[row].kernel, "good", 4) != 0;
-	ok(kz_array_slice(&part, in, KZ_AT(KZ_SLICE(0, is_whole ? 64 : 32)), &err));
-	ok(kz_array_set(part, host, is_whole ? 256 : 128, &err));
-	kz_array_release(part);
-	uint64_t address = kz_array_address(in);
-	if (strcmp(rows[row].kernel, "freed") == 0) {
-		kz_array_release(in);
-		in = NULL;
+	const struct planted *p = &planted[_i];
+	const struct planted_check *check = planted_find_check(p->check);
+	struct seen seen = {p, 0};
+	planted_open(check, false, _i % 2 == 1);
+	planted_run(p, check, false);
+	ok(kz_device_reports(dev, planted_see, &seen, &err));
+	ck_assert_msg(seen.count >= 1 && seen.count <= check->most, "%s: %d reports", p->kernel,
+		seen.count);
+	planted_close();
+}
+END_TEST
+
+/* All kernels of a file, by warps and by threads one at a time. */
+START_TEST(kernels_without_a_bug_have_no_report)
+{
+	const struct planted_check *check = &checks[_i / 2];
+	struct seen seen = {NULL, 0};
+	planted_open(check, true, _i % 2 == 1);
+	for (size_t i = 0; i < countof(planted); i++) {
+		if (strcmp(planted[i].check, check->name) == 0) {
+			planted_run(&planted[i], check, true);
+		}
 	}
-	address = strcmp(rows[row].kernel, "host") == 0 ? (uintptr_t)host
-		: strcmp(rows[row].kernel, "null") == 0 ? 0 : address;
-	kz_launch_options options = KZ_LAUNCH_OPTIONS_INIT;
-	options.shared_size = 256;
-	ok(kz_launch(kernel, kz_dim(1, 1, 1), kz_dim(64, 1, 1), &options, &err,
-		KZ_ARGS(out, KZ_DEVPTR(address), 1)));
-	kz_status st = kz_device_synchronize(dev, &err);
-	kz_error_clear(&err);
-	ok(kz_device_reports(dev, planted_tell, NULL, &err));
-	planted_check(row, st);
-	kz_array_release(in);
-	kz_array_release(out);
-	kz_module_release(mod);
-	kz_device_close(dev);
+	ok(kz_device_reports(dev, planted_see, &seen, &err));
+	planted_close();
+}
+END_TEST
+
+/* Settings of KUDZU_CHECK_SUPPRESS; one that ends in a colon gets the line of the bug. */
+static const struct {
+	const char *kernel, *setting;
+	int shift; /* of the line */
+	int count; /* of the reports */
+} suppressed[] = {
+	{"init_add", "", 0, 1},
+	{"init_add", "init_add", 0, 0},
+	{"init_add", "init", 0, 1},
+	{"init_add", "init_add_all", 0, 1},
+	{"init_add", "init_add:", 0, 0},
+	{"init_add", "init_add:", 1, 1},
+	{"init_add", "init_loop,init_add,init_atomic", 0, 0},
+	{"init_add", "init_add:1, init_add:", 0, 0},
+	{"init_add", "init_loop:", 0, 1},
+	{"ns::init_scale<int, 3>", "ns::init_scale<int, 3>", 0, 0},
+	{"ns::init_scale<int, 3>", "init_add,ns::init_scale<int, 3>:", 0, 0},
+	{"ns::init_scale<int, 3>", "ns::init_scale<int, 3>:", 1, 1},
+	{"ns::init_scale<int, 3>", "ns,init_scale", 0, 1},
+};
+
+START_TEST(suppressed_reports_are_left_out)
+{
+	const char *text = suppressed[_i].setting;
+	const struct planted *p = planted;
+	char setting[96];
+	int line = 1;
+	while (strcmp(p->kernel, suppressed[_i].kernel) != 0) {
+		p++;
+	}
+	const struct planted_check *check = planted_find_check(p->check);
+	struct seen seen = {p, 0};
+	planted_open(check, false, true);
+	while (!planted_is_at(line, p->kernel)) {
+		line++;
+	}
+	snprintf(setting, sizeof(setting), "%s%.0d", text,
+		*text && text[strlen(text) - 1] == ':' ? line + suppressed[_i].shift : 0);
+	setenv("KUDZU_CHECK_SUPPRESS", setting, 1);
+	planted_run(p, check, false);
+	ok(kz_device_reports(dev, planted_see, &seen, &err));
+	ck_assert_msg(seen.count == suppressed[_i].count, "'%s': %d reports", setting, seen.count);
+	planted_close();
 }
 END_TEST
 
@@ -308,9 +415,17 @@ SUITE(planted)
 {
 	Suite *s = suite_create("planted");
 	TCase *tc = suite_add_case(s, "bugs");
-	tcase_set_timeout(tc, 60);
-	if (support_device_count() > 0) {
-		tcase_add_loop_test(tc, a_planted_bug_is_found_at_its_line, 0, (int)countof(rows));
+	if (support_device_count() == 0) {
+		return s;
 	}
+	for (int i = 0; i < (int)countof(planted); i++) {
+		if (planted[i].words) {
+			tcase_add_loop_test(tc, a_planted_bug_is_found_at_its_line, i, i + 1);
+		}
+	}
+	tc = suite_add_case(s, "mended");
+	tcase_add_loop_test(tc, kernels_without_a_bug_have_no_report, 0, 2 * (int)countof(checks));
+	tc = suite_add_case(s, "suppressed");
+	tcase_add_loop_test(tc, suppressed_reports_are_left_out, 0, (int)countof(suppressed));
 	return s;
 }

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Kernels with one race each.  BUG is the code with the race, FIX what takes its place.  A comment
-// names the kernel in each line that takes part in its race.
-#ifdef FIXED
-#define FIX(...) __VA_ARGS__
-#define BUG(...)
-#else
-#define FIX(...)
-#define BUG(...) __VA_ARGS__
-#endif
+// Kernels with one race each.  A comment names the kernel in each line that takes part in its race.
+#include "planted.h"
 
 extern "C" __global__ void missing_barrier(int *a)
 {

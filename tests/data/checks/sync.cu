@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Kernels that use barriers, masks or copies wrongly, one each; see race.cu.
-#ifdef FIXED
-#define FIX(...) __VA_ARGS__
-#define BUG(...)
-#else
-#define FIX(...)
-#define BUG(...) __VA_ARGS__
-#endif
+#include "planted.h"
 
 #define ALL 0xffffffffu
 
