@@ -9,14 +9,14 @@
  * Freund, PLDI 2009; scopes as in ScoRD: Kamath and others, ISCA 2020).  A launch that is watched
  * runs on one worker, so there is one clock.  It ticks at each event that orders threads.  A mark
  * says who accessed four bytes last, and when.  All threads of a block know what its threads did
- * before their last common barrier, a warp what its threads did before they last met: two times
- * answer nearly all questions.  Knowledge of another kind (race_order.c) comes from barriers of
- * some threads, and from what one thread releases and another one acquires.
+ * before their last common barrier, and those of a warp what they did before they last met, so two
+ * times answer nearly all questions.  Knowledge of another kind (race_order.c) comes from barriers
+ * of some threads, and from what one thread releases and another one acquires.
  *
  * A release is an atomic operation, or a volatile or relaxed store, after a fence, or one of those
  * with .release.  Any such access to the same address that comes later acquires it, if the scope of
- * both reaches the other thread.  It needs no fence after it, but for a compare-and-swap, which is
- * how locks are taken.  A collective of a warp orders its members, activemask does not.
+ * both reaches the other thread.  It needs no fence after it, except after a compare-and-swap, by
+ * which locks are taken.  A collective of a warp orders its members, but activemask does not.
  */
 #include "cpu/check/check_kernel.h"
 

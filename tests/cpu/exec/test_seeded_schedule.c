@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/cpu/exec/seeded_schedule.c: threads and blocks run in an order of chance, so that a kernel
+ * src/cpu/exec/seeded_schedule.c: threads and blocks run in a random order, so that a kernel
  * whose result depends on the order shows it.  Each scene is a kernel with one line that orders its
  * threads.  Without the line its result is wrong under some seeds; with it, it is right under all.
  */
