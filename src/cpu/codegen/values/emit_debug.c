@@ -23,6 +23,7 @@
 #include "cpu/codegen/values/emit_value.h"
 #include "cpu/ir/debug_scope.h"
 
+#include <llvm/Config/llvm-config.h>
 #include <string.h>
 
 #if LLVM_VERSION_MAJOR >= 19
