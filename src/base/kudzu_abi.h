@@ -33,8 +33,8 @@
  * thread has logged since it asked last.  The iterator is left alone. */
 #define CU_LOGS_KUDZU_OWN 0x4B5A0001u
 
-/* What a check of kernels has found (KUDZU_CHECK): one side, or both of those that do not go
- * together.  The texts live as long as the driver. */
+/* What a check of kernels has found (KUDZU_CHECK): one place, or two, as of a race.  The texts live
+ * as long as the driver. */
 #define KUDZU_REPORT_SIDES 2
 struct kudzu_report_side {
 	const char *what;      /* "read of 4 bytes at address 0x10, which is in no allocation" */

@@ -2,7 +2,7 @@
 #ifndef CLI_JSON_H
 #define CLI_JSON_H
 
-/* A reader of JSON. */
+/* Reads JSON into a tree. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,9 +22,9 @@ struct json {
 /* NULL: it is not JSON, or memory ran out.  The text is changed, and holds the strings. */
 struct json *json_parse(char *text);
 void json_free(struct json *value);
-/* A member of an object; NULL: there is none of this kind. */
+/* A member of an object; NULL: the object has no member of this name and kind. */
 const struct json *json_member(const struct json *object, const char *name, enum json_kind kind);
-/* A number of an object, and a string; 0 and "" if there is none. */
+/* A number of an object, and a string; 0 and "" if the object does not have it. */
 uint64_t json_number(const struct json *object, const char *name);
 const char *json_text(const struct json *object, const char *name);
 

@@ -55,8 +55,8 @@ void profile_print_table(FILE *to, const struct profile *profile);
 void profile_print_folded(FILE *to, const struct profile *profile);
 void profile_print_html(FILE *to, const struct profile *profile);
 
-/* kudzu run --profile[=FILE]: before the device is opened; after it is closed, and whether there
- * is something to show.  False after a message. */
+/* kudzu run --profile[=FILE]: to be called before the device is opened, and after it is closed,
+ * with whether there is something to show.  False after a message. */
 bool profile_run_begin(const char *path);
 bool profile_run_end(const char *path, bool shows);
 

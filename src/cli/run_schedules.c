@@ -75,7 +75,7 @@ static void schedules_print_index(kz_shape shape, int64_t at)
 	}
 }
 
-/* Say that an order gives another result. */
+/* Say that the order of a seed gives another result. */
 static bool schedules_note(struct run *run)
 {
 	run->first_seed = run->differing++ == 0 ? run->seed : run->first_seed;

@@ -83,7 +83,7 @@ struct race_set {
 struct race *race_create(void); /* NULL: no memory */
 void race_release(struct race *race); /* NULL is fine */
 void race_begin(struct race *race, const struct rt_launch *launch);
-/* Get memory for the blocks of a frame, for the launch that has begun; false: there is none. */
+/* Get memory for the blocks of a frame, for the launch that has begun; false: no memory. */
 bool race_prepare_block(struct race_block *block, struct race *race, size_t shared_size);
 void race_begin_block(struct race_block *block, const uint32_t ctaid[3]);
 void race_free_block(struct race_block *block);

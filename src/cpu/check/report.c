@@ -28,7 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REPORT_MOST 1000 /* that are kept; more are only counted as others */
+#define REPORT_MOST 1000 /* that are kept; later ones are dropped */
 
 struct kept_report {
 	struct kept_report *next;

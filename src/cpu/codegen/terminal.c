@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The functions of libtinfo by which LLVM asks whether the terminal has colours.  Our driver prints
- * nothing through LLVM, so they say that the terminal is unknown.  The library with LLVM then does
- * not need libtinfo, which machines that only run programs may lack.
+ * nothing through LLVM, so they say that the terminal is unknown.  LLVM's part of the driver then
+ * does not need libtinfo, which machines that only run programs may lack.
  */
 #include "base/common.h"
 
