@@ -15,14 +15,14 @@ YIELDS = ["", "at a barrier", "at a barrier", "for others to go on", "in a trap"
 
 
 def kudzu_check_gdb():
-    """Inlined functions, of which kernels are full, have ranges of addresses since gdb 10."""
+    """Kernels are full of inlined functions, whose address ranges gdb knows since version 10."""
     digits = "".join(c if c.isdigit() else " " for c in gdb.VERSION).split()
     if digits and int(digits[0]) < 10:
         raise gdb.GdbError("kudzu debug: gdb %s is too old; expected 10 or newer" % gdb.VERSION)
 
 
 class KudzuThread:
-    """A thread of the block that runs, by its slot."""
+    """A thread of the running block, known by its slot."""
 
     def __init__(self, slot):
         self.slot = slot
@@ -52,7 +52,7 @@ class KudzuThread:
                 and other.extents("blockIdx") == self.extents("blockIdx"))
 
     def state(self, number):
-        """What the thread with a number in the block does, seen from this one."""
+        """What the thread with this number in the block does."""
         other = self.other(number)
         if number == self.number():
             return "running"
