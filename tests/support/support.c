@@ -88,6 +88,7 @@ void support_stub(const char *script)
 {
 	stub_script_fn *run = (stub_script_fn *)stub_symbol("stub_script");
 	setenv("KUDZU_CUDA_DRIVER", STUB, 1);
+	unsetenv("KUDZU_CPU_AS_GPU"); /* cuda:0 is the stub's */
 	run(script);
 }
 
