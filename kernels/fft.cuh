@@ -6,10 +6,11 @@
  * points go from one half of the tile to the other; each thread has butterflies of its own column.
  * With what columns and rows are, src/lib/fft/fft_kernel.c makes longer transforms of passes.
  *
- * KZ_PARTIAL: a tile may have fewer columns.  KZ_SERIAL: one thread has the tile in its local
- * memory; loops over its columns become vectors, as wide as the processor has them.  It fills the
- * tile before the first stage and writes it after the last one.  Else the tile is shared memory,
- * KZ_T threads have a column, and the first stage reads and the last one writes global memory.
+ * The last tile may have fewer columns.  KZ_SERIAL: one thread has the tile in its local memory;
+ * loops over its columns become vectors, as wide as the processor has them.  It fills the tile
+ * before the first stage and writes it after the last one.  Else the tile is shared memory, KZ_T
+ * threads have a column, and the first stage reads and the last one writes global memory;
+ * KZ_PARTIAL says that threads of the last tile may have no column.
  *
  * KZ_CHIRP: Bluestein's algorithm for KZ_CHIRP points, whose convolution is of KZ_N.  The stages
  * are passed twice, and at their middle the spectrum is multiplied by `filter`; what is read and
@@ -328,10 +329,6 @@ extern "C" __global__ void __launch_bounds__(KZ_C * KZ_T) kz_kernel(char *out, c
 {
 	kz_i64 other = (kz_i64)blockIdx.x / pass.chunks;
 	kz_i64 column = ((kz_i64)blockIdx.x - other * pass.chunks) * KZ_C;
-#ifndef KZ_PARTIAL
-	/* The last tile shares columns with the one before it: both write the same. */
-	column = column < pass.columns - KZ_C ? column : pass.columns - KZ_C;
-#endif
 	for (int d = (int)pass.ndim - 1; d >= 0; d--) {
 		const kz_i64 rest = other / pass.dims[d], at = other - rest * pass.dims[d];
 		other = rest;

@@ -398,9 +398,7 @@ kz_status fft_pass_launch(const struct fft_job *job, const struct fft_plan *plan
 	fft_choose_block(&class, size, fft_schedule(job->device));
 	fft_pass_fill(&shape, &class, job, pass);
 	shape.chunks = divide_up(shape.columns, class.columns);
-	/* What is transformed in place must not be so twice. */
-	class.is_partial = shape.columns < class.columns
-		|| (shape.columns % class.columns != 0 && job->in.memory == job->out.memory);
+	class.is_partial = !class.is_serial && shape.columns % class.columns != 0;
 	class.in_column = fft_known_step(shape.in_column, pass, size);
 	class.out_column = fft_known_step(shape.out_column, pass, size);
 	tiles = shape.chunks;
