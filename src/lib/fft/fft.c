@@ -7,6 +7,7 @@
 #include "base/common.h"
 
 #include "lib/array/array.h"
+#include "lib/array/overlap.h"
 #include "lib/array/shape.h"
 #include "lib/core/object.h"
 #include "lib/fft/cufft.h"
@@ -347,9 +348,10 @@ static kz_status fft_call_run(kz_array **out, const struct fft_call *call, kz_er
 	if (st) {
 		return st;
 	}
-	/* An array of the operand's memory may be the operand itself, or a part of it. */
+	/* An array of the operand's memory may be the operand itself, or a part of it.  A
+	 * contiguous one that has the operand's bytes by kz_buffer_wrap is such an array, too. */
 	bool is_direct = call->into && call->into->dtype == dtype && array_is_contiguous(call->into)
-		&& call->into->buffer->memory != operand->buffer->memory;
+		&& !overlap_memory(call->into, operand);
 	if (is_direct) {
 		result = kz_array_retain(call->into);
 	} else {

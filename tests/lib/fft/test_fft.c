@@ -179,6 +179,32 @@ DEVICE_TEST(any_axis_of_any_strides_is_transformed)
 	kz_array_release(array);
 }
 
+/* The array for the result has the operand's bytes in another buffer, and in another order. */
+DEVICE_TEST(a_result_may_go_to_wrapped_memory_of_the_operand)
+{
+	enum { N = 100 };
+	double complex *from, *to;
+	kz_array *array = fft_random(&from, KZ_C64, KZ_SHAPE(N, N)), *turned;
+	struct fft_error error = {0, 0};
+	kz_fft_options options = KZ_FFT_OPTIONS_INIT;
+	kz_buffer *buffer;
+	ok(kz_buffer_wrap(&buffer, dev, kz_array_address(array), N * N * 8, NULL, NULL, &err));
+	ok(kz_array_wrap(&options.into, buffer, KZ_C64, KZ_SHAPE(N, N), NULL, 0, &err));
+	ok(kz_array_transpose(&turned, array, KZ_AXES(1, 0), &err));
+	ok(kz_fft(NULL, turned, KZ_AXES(1), &options, &err));
+	to = support_read(options.into, KZ_C128);
+	for (int i = 0; i < N * N; i += 7) {
+		fft_add_error(&error, fft_defined(from + i / N, N, N, i % N, -1), to[i]);
+	}
+	fft_check_error(&error, KZ_C64, N);
+	free(from);
+	free(to);
+	kz_array_release(turned);
+	kz_array_release(options.into);
+	kz_buffer_release(buffer);
+	kz_array_release(array);
+}
+
 /* Three axes at once are one after the other; and back. */
 DEVICE_TEST(several_axes_are_one_after_the_other)
 {
@@ -729,7 +755,8 @@ SUITE(fft)
 	tcase_add_tests(tcase, devices, short_transforms_follow_the_definition,
 		long_transforms_follow_the_definition, many_rows_follow_the_definition,
 		any_axis_of_any_strides_is_transformed,
-		several_axes_are_one_after_the_other, lengths_and_norms_are_those_of_numpy,
+		several_axes_are_one_after_the_other,
+		a_result_may_go_to_wrapped_memory_of_the_operand, lengths_and_norms_are_those_of_numpy,
 		real_numbers_have_half_of_a_spectrum, imaginary_parts_of_real_elements_are_ignored,
 		cosine_transforms_are_their_sums,
 		cosine_transforms_of_many_columns_are_their_sums,
