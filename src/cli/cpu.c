@@ -195,29 +195,26 @@ static bool cpu_set(const char *variable, const char *value)
 
 /* --- --check --- */
 
-/* How many reports a file of the driver has; -1: it has not written one, so no check was active. */
-static int cpu_count_reports(const char *path)
+/* How many reports the processes of the program have counted in a file; -1: no check was active in
+ * any of them. */
+static int cpu_count_reports(int tally)
 {
-	static const char json[] = "{\"check\": ", xml[] = "<failure ";
-	char *text = NULL;
-	size_t size = 0;
+	char marks[4096];
+	bool is_active = false;
 	int count = 0;
-	FILE *file = fopen(path, "r");
-	const bool ok = file && getdelim(&text, &size, '\0', file) > 0;
-	for (const char *at = ok ? text : NULL; at && *at; at++) {
-		count += strncmp(at, json, strlen(json)) == 0 || strncmp(at, xml, strlen(xml)) == 0;
+	for (ssize_t got; (got = read(tally, marks, sizeof(marks))) > 0;) {
+		is_active = true;
+		for (ssize_t i = 0; i < got; i++) {
+			count += marks[i] == '!';
+		}
 	}
-	if (file) {
-		fclose(file);
-	}
-	free(text);
-	return ok ? count : -1;
+	return is_active ? count : -1;
 }
 
 /* The exit status of --check, when the program has ended. */
-static int cpu_check_status(const char *path, int status)
+static int cpu_check_status(int tally, int status)
 {
-	const int count = cpu_count_reports(path);
+	const int count = cpu_count_reports(tally);
 	if (count < 0) {
 		fprintf(stderr, "kudzu cpu: the check was not active: the program has not opened "
 			"the CPU device\n");
@@ -239,22 +236,28 @@ static int cpu_become(char **program)
 	return code == ENOENT ? CLI_NOT_FOUND : CLI_CANNOT_RUN;
 }
 
-/* Run the program as a child, and say what was found.  Signals of the terminal are the child's. */
-static int cpu_run_checked(char **program, const char *file)
+/* Make the file in which all processes of the program count their reports, and tell them of it; -1
+ * after a message. */
+static int cpu_open_tally(char *path, size_t size)
 {
-	char path[64];
-	int memory = -1, status = 0;
-	if (!file) {
-		memory = memfd_create("reports", 0); // which the program inherits
-		snprintf(path, sizeof(path), "/dev/fd/%d", memory);
-		file = path;
-	} else if (unlink(file) != 0 && errno != ENOENT) {
-		fprintf(stderr, "kudzu cpu: cannot write '%s': %s\n", file, strerror(errno));
-		return CLI_FAILED;
+	const char *folder = secure_getenv("TMPDIR");
+	snprintf(path, size, "%s/kudzu-tally-XXXXXX", folder && *folder ? folder : "/tmp");
+	const int tally = mkostemp(path, O_CLOEXEC);
+	if (tally < 0) {
+		fprintf(stderr, "kudzu cpu: cannot make '%s': %s\n", path, strerror(errno));
+	} else if (!cpu_set("KUDZU_CHECK_TALLY", path)) {
+		unlink(path);
+		close(tally);
+		return -1;
 	}
-	if (!cpu_set("KUDZU_CHECK_REPORT", file)) {
-		return CLI_FAILED;
-	}
+	return tally;
+}
+
+/* Run the program as a child, and return what is known of it.  Signals of the terminal are the
+ * child's. */
+static int cpu_run_child(char **program, int tally)
+{
+	int status = 0;
 	const pid_t child = fork();
 	if (child == 0) {
 		_exit(cpu_become(program));
@@ -269,7 +272,25 @@ static int cpu_run_checked(char **program, const char *file)
 		|| WEXITSTATUS(status) == CLI_CANNOT_RUN)) {
 		return WEXITSTATUS(status);
 	}
-	return cpu_check_status(file, status);
+	return cpu_check_status(tally, status);
+}
+
+static int cpu_run_checked(char **program, const char *file)
+{
+	char path[PATH_MAX];
+	if (file && unlink(file) != 0 && errno != ENOENT) {
+		fprintf(stderr, "kudzu cpu: cannot write '%s': %s\n", file, strerror(errno));
+		return CLI_FAILED;
+	}
+	const int tally = cpu_set("KUDZU_CHECK_REPORT", file) ? cpu_open_tally(path, sizeof(path))
+		: -1;
+	if (tally < 0) {
+		return CLI_FAILED;
+	}
+	const int status = cpu_run_child(program, tally);
+	unlink(path);
+	close(tally);
+	return status;
 }
 
 int cpu_main(int argc, char **argv)

@@ -22,11 +22,13 @@
 #include "cpu/ptx/line.h"
 #include "cpu/ptx/ptx.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define REPORT_MOST 1000 /* that are kept; later ones are dropped */
 
@@ -263,9 +265,23 @@ static void report_save_locked(void)
 	mem_free(all);
 }
 
+/* Append a mark to the file of KUDZU_CHECK_TALLY, which counts for all processes of a program: '.'
+ * for one in which a check is active, '!' for a report.  Where that fails, the command says that no
+ * check was active. */
+static void report_tally(char mark)
+{
+	const char *path = settings_tally_file();
+	const int file = path ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
+	if (file >= 0) {
+		(void)!write(file, &mark, 1);
+		close(file);
+	}
+}
+
 void report_save(void)
 {
 	pthread_mutex_lock(&reports.lock);
+	report_tally('.');
 	report_save_locked();
 	pthread_mutex_unlock(&reports.lock);
 }
@@ -284,6 +300,7 @@ void report_add(const struct report *report)
 			*(reports.end ? reports.end : &reports.first) = kept;
 			reports.end = &kept->next;
 			reports.count++;
+			report_tally('!');
 			report_save_locked();
 			if (settings_prints_reports()) {
 				(void)file_print(stderr, kept->out.text, strlen(kept->out.text));

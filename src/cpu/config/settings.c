@@ -233,6 +233,12 @@ const char *settings_report_file(void)
 	return path && *path ? path : NULL;
 }
 
+const char *settings_tally_file(void)
+{
+	const char *path = env_get("KUDZU_CHECK_TALLY");
+	return path && *path ? path : NULL;
+}
+
 bool settings_asks(void)
 {
 	return settings_checks() != 0 || settings_get(SETTING_DEVICES, 1) > 1;

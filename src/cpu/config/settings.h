@@ -59,6 +59,8 @@ static inline bool settings_has_check(enum check check)
 /* Whether what checks find goes to standard error: the user has asked for checks, and not for
  * KUDZU_CHECK_PRINT=0. */
 bool settings_prints_reports(void);
+/* KUDZU_CHECK_TALLY, in which `kudzu cpu --check` counts reports (check/report.c); NULL: none. */
+const char *settings_tally_file(void);
 /* KUDZU_CHECK_REPORT, the file for what checks find; NULL: none. */
 const char *settings_report_file(void);
 /* Whether kernels ask before each access (codegen/memory/emit_check.c): for a check, or because
