@@ -11,6 +11,7 @@
 #include "support/suite.h"
 #include "support/support.h"
 
+#include <kudzu/check.h>
 #include <kudzu/fft.h>
 
 #include <complex.h>
@@ -176,6 +177,28 @@ DEVICE_TEST(any_axis_of_any_strides_is_transformed)
 	free(values);
 	kz_array_release(turned);
 	kz_array_release(view);
+	kz_array_release(array);
+}
+
+static void fft_take_report(void *user, const kz_report *report)
+{
+	ck_abort_msg("%s", report->text);
+	(void)user;
+}
+
+/* With 40 columns the last tile is not full. */
+DEVICE_TEST(no_two_blocks_of_a_transform_write_one_element)
+{
+	kz_array *array, *result;
+	if (!dev->on_host) {
+		return;
+	}
+	setenv("KUDZU_CHECK_PRINT", "0", 1);
+	ok(kz_device_set_option(dev, KZ_OPTION_CHECK, KZ_CHECK_RACE, &err));
+	ok(kz_array_ones(&array, dev, KZ_C64, KZ_SHAPE(6, 40), &err));
+	ok(kz_fft(&result, array, KZ_AXES(0), NULL, &err));
+	ok(kz_device_reports(dev, fft_take_report, NULL, &err));
+	kz_array_release(result);
 	kz_array_release(array);
 }
 
@@ -756,6 +779,7 @@ SUITE(fft)
 		long_transforms_follow_the_definition, many_rows_follow_the_definition,
 		any_axis_of_any_strides_is_transformed,
 		several_axes_are_one_after_the_other,
+		no_two_blocks_of_a_transform_write_one_element,
 		a_result_may_go_to_wrapped_memory_of_the_operand, lengths_and_norms_are_those_of_numpy,
 		real_numbers_have_half_of_a_spectrum, imaginary_parts_of_real_elements_are_ignored,
 		cosine_transforms_are_their_sums,
