@@ -195,8 +195,9 @@ DEVICE_TEST(no_two_blocks_of_a_transform_write_one_element)
 	}
 	setenv("KUDZU_CHECK_PRINT", "0", 1);
 	ok(kz_device_set_option(dev, KZ_OPTION_CHECK, KZ_CHECK_RACE, &err));
-	ok(kz_array_ones(&array, dev, KZ_C64, KZ_SHAPE(6, 40), &err));
+	ok(kz_array_ones(&array, dev, KZ_C64, KZ_SHAPE(64, 40), &err));
 	ok(kz_fft(&result, array, KZ_AXES(0), NULL, &err));
+	ok(kz_device_synchronize(dev, &err));
 	ok(kz_device_reports(dev, fft_take_report, NULL, &err));
 	kz_array_release(result);
 	kz_array_release(array);
