@@ -364,7 +364,7 @@ static bool check_is_of_program(const struct ptx_inst *inst)
 
 void emit_check(struct emit *e, const struct ptx_inst *inst)
 {
-	struct check_site sites[2];
+	struct check_site sites[2] = {{0}};
 	const size_t count = check_is_of_program(inst) ? check_find_sites(e, inst, sites) : 0;
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, line),
 		emit_u32(e, (uint64_t)inst->line));
@@ -420,7 +420,7 @@ bool emit_check_uses(const struct emit *e, const struct ptx_inst *inst)
 
 LLVMValueRef emit_check_address(struct emit *e, const struct ptx_inst *inst)
 {
-	struct check_site sites[2];
+	struct check_site sites[2] = {{0}};
 	(void)check_find_sites(e, inst, sites);
 	return check_addresses(e, inst, &sites[0]);
 }
@@ -431,7 +431,7 @@ void emit_check_loaded(struct emit *e, const struct ptx_inst *inst, LLVMValueRef
 	const struct ptx_operand *to = &inst->operands[0];
 	const bool is_vector = to->kind == PTX_VECTOR;
 	const enum ptx_type type = types[__builtin_ctz((unsigned)ptx_type_size(inst->types[0]))];
-	struct check_site sites[2];
+	struct check_site sites[2] = {{0}};
 	LLVMValueRef is = LLVMConstNull(e->i1);
 	(void)check_find_sites(e, inst, sites);
 	for (size_t i = 0; i < (is_vector ? to->count : 1); i++) {
