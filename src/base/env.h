@@ -19,4 +19,13 @@ bool env_is_privileged(void);
 /* The value of a variable; NULL if it is not set or the process is privileged. */
 const char *env_get(const char *name);
 
+/*
+ * For threads that work while the program goes on: it may call setenv, which must not happen while
+ * another thread reads the environment.  So such a thread gets a copy of what was set when it was
+ * asked to work, and its env_get reads that.
+ */
+char *env_copy(void); /* freed with mem_free; NULL: no memory */
+/* From now on this thread reads a copy, which must live until then; NULL: the process's again. */
+void env_use(const char *copy);
+
 #endif

@@ -10,6 +10,8 @@
 
 #include "cpu/object/background.h"
 
+#include "base/alloc.h"
+#include "base/env.h"
 #include "cpu/exec/worker_pool.h"
 #include "cpu/jit/jit.h"
 
@@ -27,6 +29,19 @@ static struct {
 	bool is_over;                  /* the process ends, or was forked */
 } background = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
+/* Take a job out of the list, with the lock. */
+static struct background_job *background_take(struct background_job **link)
+{
+	struct background_job *job = *link;
+	*link = job->next;
+	return job;
+}
+
+static void background_forget(struct background_job **link)
+{
+	mem_free(background_take(link)->environment);
+}
+
 /* --- The end of the process, and its children --- */
 
 static void background_end(void)
@@ -35,7 +50,9 @@ static void background_end(void)
 	bool has_thread = background.has_thread;
 	background.is_over = true;
 	background.has_thread = false;
-	background.first = NULL;
+	while (background.first) {
+		background_forget(&background.first);
+	}
 	pthread_mutex_unlock(&background.lock);
 	if (has_thread) {
 		pthread_join(background.thread, NULL);
@@ -83,11 +100,14 @@ static void *background_main(void *arg)
 	(void)arg;
 	pthread_mutex_lock(&background.lock);
 	while (background.first) {
-		struct background_job *job = background.first;
-		background.first = job->next;
+		struct background_job *job = background_take(&background.first);
+		char *environment = job->environment;
 		background.running = job;
 		pthread_mutex_unlock(&background.lock);
+		env_use(environment);
 		job->run(job);
+		env_use(NULL);
+		mem_free(environment);
 		pthread_once(&once, background_watch_exit); // LLVM may have made more objects
 		pthread_mutex_lock(&background.lock);
 		background.running = NULL;
@@ -117,9 +137,12 @@ bool background_add(struct background_job *job)
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct background_job **link = &background.first;
 	pthread_once(&once, background_watch_process);
+	job->environment = env_copy();
 	pthread_mutex_lock(&background.lock);
-	bool ok = !background.is_over && background_start_thread();
-	if (ok) {
+	bool ok = job->environment && !background.is_over && background_start_thread();
+	if (!ok) {
+		mem_free(job->environment);
+	} else {
 		while (*link) {
 			link = &(*link)->next;
 		}
@@ -136,7 +159,7 @@ void background_cancel(const void *owner)
 	pthread_mutex_lock(&background.lock);
 	while (*link) {
 		if ((*link)->owner == owner) {
-			*link = (*link)->next;
+			background_forget(link);
 		} else {
 			link = &(*link)->next;
 		}

@@ -12,10 +12,11 @@ struct background_job {
 	void (*run)(struct background_job *job);
 	const void *owner;     /* to whom it belongs */
 	struct background_job *next;
+	char *environment;     /* what the job reads (env_copy) */
 };
 
-/* Have a job done.  The job must stay where it is until then.  False: there is no thread for it, or
- * the process ends. */
+/* Have a job done, with the environment variables as they are now.  The job must stay where it is
+ * until then.  False: there is no thread for it, no memory, or the process ends. */
 bool background_add(struct background_job *job);
 /* Forget the jobs of an owner, and wait for the one that runs. */
 void background_cancel(const void *owner);
