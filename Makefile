@@ -161,7 +161,7 @@ $(BUILD)/libkudzu-cpu.so: $(call objects,$(SOURCES_cpu)) $(BUILD)/cpu.sources sr
 $(BUILD)/libkudzu-cpu-llvm.so: $(call objects,$(SOURCES_llvm)) $(BUILD)/llvm.sources \
 		$(BUILD)/llvm.part src/cpu/kudzu-cpu-llvm.map
 	$(call say,LD)$(SHARED) -Wl,-soname,$(@F) -Wl,--version-script=src/cpu/kudzu-cpu-llvm.map \
-		-Wl,-z,nodelete -o $@ $(filter %.o,$^) @$(BUILD)/llvm.part $(LIBS)
+		-Wl,-z,nodelete -Wl,--wrap=__cxa_atexit -o $@ $(filter %.o,$^) @$(BUILD)/llvm.part $(LIBS)
 # The same under the names of NVIDIA's driver, for `kudzu cpu`; links that hold in every PREFIX.
 $(addprefix $(BUILD)/,$(cpu-names)): $(BUILD)/libkudzu-cpu.so
 	@mkdir -p $(@D) && ln -sf ../libkudzu-cpu.so $@

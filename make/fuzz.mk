@@ -16,7 +16,7 @@ fuzz-count: $(BUILD)/fuzz_count
 $(BUILD)/fuzz_diff $(BUILD)/fuzz_count: $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o \
 		$(call fuzz-objects,diff,tests/cpu/support/driver_ours.c $(SOURCES_device)) $(BUILD)/llvm.libs
 	$(call say,LD)$(LINK) -o $@ $< $(filter-out %/fuzz_diff.o %/fuzz_count.o,$(filter %.o %.a,$^)) \
-		@$(BUILD)/llvm.libs $(CHECK_LIBS) $(LIBS)
+		-Wl,--wrap=__cxa_atexit @$(BUILD)/llvm.libs $(CHECK_LIBS) $(LIBS)
 # The same on the libcuda.so.1 that there is.
 $(BUILD)/fuzz_driver: $(call fuzz-objects,diff,tests/cpu/driver/driver_other.c $(SOURCES_base)) \
 		$(BUILD)/tests/dropin/libcuda.so

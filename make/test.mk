@@ -68,7 +68,7 @@ SOURCES_check_driver := $(tests-driver) $(filter src/lib/rtc/%,$(GENERATOR)) src
 $(BUILD)/check_kudzu: $(call run-needs,$(tests-kudzu) $(COMMAND_PARTS)) $(BUILD)/kudzu.o $(BUILD)/check_kudzu.sources
 	$(link-runner) $(WRAPPED:%=-Wl,--wrap=%) $(CHECK_LIBS) $(LIBS)
 $(BUILD)/check_cpu: $(call run-needs,$(SOURCES_check_cpu)) $(BUILD)/check_cpu.sources $(BUILD)/llvm.part
-	$(link-runner) @$(BUILD)/llvm.part $(CHECK_LIBS) $(LIBS)
+	$(link-runner) -Wl,--wrap=__cxa_atexit @$(BUILD)/llvm.part $(CHECK_LIBS) $(LIBS)
 # As a user's program, linked with names alone: it runs on the libcuda.so.1 that there is.
 $(BUILD)/check_driver: $(call run-needs,$(SOURCES_check_driver)) $(BUILD)/check_driver.sources \
 		$(BUILD)/tests/dropin/libcuda.so
