@@ -137,6 +137,7 @@ static kz_status csv_take_names(struct csv *csv, kz_error *err)
 			"%lld", (long long)size, (long long)o->names_size);
 	}
 	char *to = o->names;
+	assert(to);
 	for (int64_t i = 0; i < csv->count; i++) {
 		to += csv_copy_field(to, &csv->text.fields[csv->columns[i]]);
 		*to++ = '\0';
