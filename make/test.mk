@@ -267,7 +267,7 @@ check-cxx: lib $(HANDLES)
 		$(nvrtc) $(test-cache) ASAN_OPTIONS="$(handles-asan):$$ASAN_OPTIONS" $(HANDLES); fi)
 # Those with system calls that a signal ends early, but for suites whose own calls it would end.
 SIGNALLED := store file pack module image_cache warm load bundle npy npz transfer pinned memory stream streams \
-	graph capture mempool kernel prepared eval trace released array_guard threads
+	graph capture mempool kernel prepared eval trace released array_check threads
 check-signals: $(BUILD)/check_kudzu $(BUILD)/tests/citizen/alarm.so $(BUILD)/libcuda-stub.so lib ## suites under a thousand signals a second
 	$(call step,$@,for suite in $(SIGNALLED); do $(nvrtc) $(test-cache) KUDZU_TEST_BRIEF=1 CK_RUN_SUITE=$$suite \
 		LD_PRELOAD=$(abspath $(BUILD)/tests/citizen/alarm.so) $< || exit 1; done)

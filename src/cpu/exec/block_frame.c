@@ -148,16 +148,18 @@ void block_frame_bind(struct block_frame *frame, const struct block_frame_layout
 	}
 }
 
-void block_frame_begin(struct block_frame *frame)
+void block_frame_begin(struct block_frame *frame, const struct rt_launch *launch)
 {
 	frame->fail.code = 0;
-	memset(frame->ranges, 0, sizeof(frame->ranges));
+	if (unlikely(launch->check)) { /* no other kernel reads them */
+		memset(frame->ranges, 0, sizeof(frame->ranges));
+	}
 }
 
 bool block_frame_set_up(struct block_frame *frame, const struct block_frame_layout *layout,
 	size_t shared_size, const struct rt_launch *launch, uint32_t sm)
 {
-	block_frame_begin(frame);
+	block_frame_begin(frame, launch);
 	if (block_frame_is_same(&frame->layout, layout) && frame->launch == launch
 	    && frame->asked_shared == shared_size && frame->sm == sm) {
 		return true;

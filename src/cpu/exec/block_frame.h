@@ -50,7 +50,7 @@ bool block_frame_plan(struct block_frame_layout *out, uint32_t width, uint32_t t
 bool block_frame_set_up(struct block_frame *frame, const struct block_frame_layout *layout,
 	size_t shared_size, const struct rt_launch *launch, uint32_t sm);
 /* What was of the last launch goes. */
-void block_frame_begin(struct block_frame *frame);
+void block_frame_begin(struct block_frame *frame, const struct rt_launch *launch);
 /* The last step of block_frame_set_up: set up the warps of a frame that has its memory. */
 void block_frame_bind(struct block_frame *frame, const struct block_frame_layout *layout,
 	size_t shared_size, const struct rt_launch *launch, uint32_t sm);

@@ -325,7 +325,7 @@ static bool launch_has_places(struct launch_job *job, const struct worker *w)
 		}
 		for (size_t i = 0; i < count; i++) {
 			struct resident_place *place = resident_place(&launcher->resident, i);
-			block_frame_begin(&place->frame);
+			block_frame_begin(&place->frame, &job->launch);
 			place->frame.block.run = w->own.block.run;
 			place->frame.block.stop = &job->failure;
 			ok &= launch_watch_frame(job, &place->frame);
@@ -705,7 +705,7 @@ static bool launch_set_up_places(struct launch_job *job)
 	for (size_t i = 0; i < job->blocks; i++) {
 		struct resident_place *place = resident_place(&launcher->resident, i);
 		uint32_t ctaid[3];
-		block_frame_begin(&place->frame);
+		block_frame_begin(&place->frame, &job->launch);
 		place->frame.block.run = job->kernel->run;
 		place->frame.block.stop = &job->failure;
 		if (!launch_watch_frame(job, &place->frame)) {
