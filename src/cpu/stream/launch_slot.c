@@ -245,8 +245,8 @@ static void launch_slot_report(const struct launch_slot *slot, CUresult result, 
 	    || (result != CUDA_ERROR_ILLEGAL_ADDRESS && result != CUDA_ERROR_MISALIGNED_ADDRESS)) {
 		return;
 	}
-	snprintf(side->what, sizeof(side->what), "%.180s%s%.127s", what, *where != '\0' ? ", which is "
-		: "", where);
+	snprintf(side->what, sizeof(side->what), "%.180s%s%.127s", what,
+		*where != '\0' ? ", which is " : "", where);
 	side->line = failure->line;
 	memcpy(side->block, failure->block, sizeof(side->block));
 	memcpy(side->thread, failure->thread, sizeof(side->thread));
