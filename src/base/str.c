@@ -137,6 +137,23 @@ int str_formatv(char *out, size_t size, const char *format, va_list args)
 	return len;
 }
 
+void str_add_json(struct str *s, const char *text)
+{
+	str_addc(s, '"');
+	for (; *text; text++) {
+		const unsigned char c = (unsigned char)*text;
+		if (c == '"' || c == '\\') {
+			str_addc(s, '\\');
+			str_addc(s, *text);
+		} else if (c < ' ') {
+			str_addf(s, "\\u%04x", c);
+		} else {
+			str_addc(s, *text);
+		}
+	}
+	str_addc(s, '"');
+}
+
 int str_format(char *out, size_t size, const char *format, ...)
 {
 	va_list args;

@@ -29,6 +29,7 @@ void str_addc(struct str *s, char c);
 void str_addi(struct str *s, int64_t number); /* in decimal, faster than str_addf */
 void str_addf(struct str *s, const char *format, ...) printf_like(2, 3);
 void str_addv(struct str *s, const char *format, va_list args) printf_like(2, 0);
+void str_add_json(struct str *s, const char *text); /* as a string of JSON, in quotes */
 /* snprintf, with numbers as in the C locale, whatever the program's is. */
 int str_format(char *out, size_t size, const char *format, ...) printf_like(3, 4);
 int str_formatv(char *out, size_t size, const char *format, va_list args) printf_like(3, 0);

@@ -122,6 +122,16 @@ START_TEST(a_string_that_ran_out_of_memory_stays_failed_and_gives_nothing)
 }
 END_TEST
 
+START_TEST(a_text_becomes_a_string_of_json)
+{
+	struct str s = STR_INIT;
+	str_add_json(&s, "");
+	str_add_json(&s, "a\"b\\c\n\x1f\xc3\xa4");
+	ck_assert_str_eq(s.data, "\"\"\"a\\\"b\\\\c\\u000a\\u001f\xc3\xa4\"");
+	str_free(&s);
+}
+END_TEST
+
 START_TEST(an_empty_string_is_taken_as_an_empty_text)
 {
 	struct str s = STR_INIT;
@@ -379,6 +389,7 @@ static TCase *container_case(void)
 	tcase_add_test(tc, a_string_grows_by_what_is_added);
 	tcase_add_test(tc, a_whole_number_is_added_in_decimal);
 	tcase_add_test(tc, a_string_that_ran_out_of_memory_stays_failed_and_gives_nothing);
+	tcase_add_test(tc, a_text_becomes_a_string_of_json);
 	tcase_add_test(tc, an_empty_string_is_taken_as_an_empty_text);
 	tcase_add_test(tc, a_string_is_copied_as_far_as_there_is_room);
 	tcase_add_test(tc, words_are_as_far_apart_as_letters_must_change);

@@ -122,22 +122,6 @@ static void write_sum(struct write_sums *places, const struct profile_kernel *ke
 
 /* --- JSON --- */
 
-static void write_text(struct str *out, const char *text)
-{
-	str_addc(out, '"');
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\') {
-			str_addc(out, '\\');
-			str_addc(out, *text);
-		} else if ((unsigned char)*text < ' ') {
-			str_addf(out, "\\u%04x", (unsigned)*text);
-		} else {
-			str_addc(out, *text);
-		}
-	}
-	str_addc(out, '"');
-}
-
 static void write_number(struct str *out, const char *name, uint64_t number)
 {
 	str_addf(out, ",\"%s\":%" PRIu64, name, number);
@@ -147,11 +131,11 @@ static void write_number(struct str *out, const char *name, uint64_t number)
 static void write_begin_place(struct str *out, const struct profile_place *place)
 {
 	str_add(out, "{\"file\":");
-	write_text(out, place->file ? place->file : "");
+	str_add_json(out, place->file ? place->file : "");
 	write_number(out, "line", place->line);
 	if (place->function) {
 		str_add(out, ",\"function\":");
-		write_text(out, place->function);
+		str_add_json(out, place->function);
 	}
 }
 
@@ -204,9 +188,9 @@ static void write_kernel(struct str *out, const struct profile_kernel *kernel)
 		elsewhere += write_add_samples(samples, code);
 	}
 	str_add(out, "{\"name\":");
-	write_text(out, kernel->name[0] ? kernel->name : kernel->symbol);
+	str_add_json(out, kernel->name[0] ? kernel->name : kernel->symbol);
 	str_add(out, ",\"symbol\":");
-	write_text(out, kernel->symbol);
+	str_add_json(out, kernel->symbol);
 #define X(name) write_number(out, #name, kernel->name);
 	X(launches) X(blocks) X(threads) X(width) X(wall_ns) X(busy_ns)
 #undef X

@@ -81,28 +81,11 @@ static double trace_us(uint64_t ns)
 	return (double)(int64_t)(ns - trace.start_ns) * 1e-3;
 }
 
-static void trace_add_string(struct str *out, const char *text)
-{
-	str_addc(out, '"');
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
-		if (c < 0x20) {
-			str_addf(out, "\\u%04x", c);
-			continue;
-		}
-		if (c == '"' || c == '\\') {
-			str_addc(out, '\\');
-		}
-		str_addc(out, *text);
-	}
-	str_addc(out, '"');
-}
-
 static void trace_add_members(struct str *out, const char *category, const char *name,
 	const char *args, va_list list)
 {
 	str_add(out, "\"name\":");
-	trace_add_string(out, name);
+	str_add_json(out, name);
 	str_addf(out, ",\"cat\":\"%s\",\"args\":{", category);
 	str_addv(out, args, list);
 	str_addc(out, '}');
@@ -114,7 +97,7 @@ static void trace_add_name(const char *what, int pid, int64_t tid, const char *n
 	str_addf(&trace.text, "%s{\"ph\":\"M\",\"pid\":%d,\"tid\":%lld,\"name\":\"%s\",\"args\":{"
 		"\"name\":", trace.offset || trace.text.len ? ",\n" : "[\n", pid, (long long)tid,
 		what);
-	trace_add_string(&trace.text, name);
+	str_add_json(&trace.text, name);
 	str_add(&trace.text, "}}");
 }
 
@@ -467,7 +450,7 @@ void trace_point(char phase, uint64_t id, const char *category, const char *name
 		",\n{\"ph\":\"%c\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"cat\":\"%s\",\"id\":%llu,"
 		"\"name\":", phase, HOST_PID, (int)gettid(), trace_us(clock_now_ns()), category,
 		(unsigned long long)id);
-	trace_add_string(&text, name);
+	str_add_json(&text, name);
 	str_addc(&text, '}');
 	trace_add_text(&text);
 }
@@ -478,7 +461,7 @@ static void trace_add_place(struct str *out, const char *name, const char *file,
 	if (*file) {
 		str_addf(&place, line > 0 ? "%s:%d" : "%s", file, line);
 		str_addf(out, ",\"%s\":", name);
-		trace_add_string(out, place.failed ? "" : place.data);
+		str_add_json(out, place.failed ? "" : place.data);
 	}
 	str_free(&place);
 }
