@@ -19,6 +19,16 @@ enum check {
 	CHECK_COUNT
 };
 
+static inline const char *check_name(enum check check)
+{
+	static const char *const names[] = {
+#define X(symbol, name) name,
+		CHECKS(X)
+#undef X
+	};
+	return names[check];
+}
+
 static inline unsigned check_bit(enum check check)
 {
 	return 1u << check;

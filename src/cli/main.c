@@ -110,7 +110,7 @@ static const struct command {
 	"  --batch    gdb ends after that\n"
 	"  --script   print the Python file that gdb reads, and do nothing else\n"
 	"\n"
-	"The exit status is gdb's; 127 if there is no gdb; 2 for a usage error, or a GPU, for\n"
+	"The exit status is gdb's; 127 if gdb is missing; 2 for a usage error, or a GPU, for\n"
 	"which there is cuda-gdb.\n"},
 {"doctor", doctor_main, 1, "doctor [--json]",
 	"find out whether kernels can run here, and if not, why",
@@ -142,7 +142,7 @@ static const struct command {
 	"CUDA_ERROR_ILLEGAL_ADDRESS, cudaErrorIllegalAddress or KZ_FAULT, or a number, of which\n"
 	"each library's meaning is printed.\n"
 	"\n"
-	"The exit status is 0; 1 if there is no such code; 2 for a usage error.\n"},
+	"The exit status is 0; 1 if no library has the code; 2 for a usage error.\n"},
 {"help", help_main, 1, "help [COMMAND]",
 	"explain a command",
 	"Without COMMAND, lists all commands.\n"},

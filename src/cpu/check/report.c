@@ -209,12 +209,6 @@ static bool report_fill_side(struct kept_report *kept, const struct report *repo
 	return out->what && out->file;
 }
 
-static const char *const report_check_names[] = {
-#define X(symbol, name) name,
-	CHECKS(X)
-#undef X
-};
-
 /* NULL: no memory. */
 static struct kept_report *report_make(const struct report *report)
 {
@@ -225,7 +219,7 @@ static struct kept_report *report_make(const struct report *report)
 		return NULL;
 	}
 	kept->check = report->check;
-	kept->out.check = report_check_names[report->check];
+	kept->out.check = check_name(report->check);
 	kept->out.side_count = (int)report->side_count;
 	kept->out.count = report_count(report);
 	kept->out.kernel = mem_strndup(report->kernel->name, strlen(report->kernel->name));

@@ -15,50 +15,28 @@
 #include <inttypes.h>
 #include <string.h>
 
-static const char *const report_file_checks[] = {
-#define X(symbol, name) name,
-	CHECKS(X)
-#undef X
-};
-
 /* --- JSON --- */
-
-static void report_file_add_string(struct str *out, const char *text)
-{
-	str_addc(out, '"');
-	for (; *text; text++) {
-		const unsigned char c = (unsigned char)*text;
-		if (c == '"' || c == '\\') {
-			str_addf(out, "\\%c", c);
-		} else if (c < ' ') {
-			str_addf(out, "\\u%04x", c);
-		} else {
-			str_addc(out, *text);
-		}
-	}
-	str_addc(out, '"');
-}
 
 static void report_file_add_json(struct str *out, const struct kudzu_report *report)
 {
 	str_add(out, "{\"check\": ");
-	report_file_add_string(out, report->check);
+	str_add_json(out, report->check);
 	str_add(out, ", \"kernel\": ");
-	report_file_add_string(out, report->kernel);
+	str_add_json(out, report->kernel);
 	str_addf(out, ", \"count\": %" PRIu64 ", \"sides\": [", report->count);
 	for (int i = 0; i < report->side_count; i++) {
 		const struct kudzu_report_side *side = &report->sides[i];
 		str_addf(out, "%s{\"what\": ", i > 0 ? ", " : "");
-		report_file_add_string(out, side->what);
+		str_add_json(out, side->what);
 		str_add(out, ", \"file\": ");
-		report_file_add_string(out, side->file);
+		str_add_json(out, side->file);
 		str_addf(out, ", \"line\": %d, \"column\": %d, \"block\": [%u, %u, %u], "
 			"\"thread\": [%u, %u, %u]}", side->line, side->column, side->block[0],
 			side->block[1], side->block[2], side->thread[0], side->thread[1],
 			side->thread[2]);
 	}
 	str_add(out, "], \"text\": ");
-	report_file_add_string(out, report->text);
+	str_add_json(out, report->text);
 	str_addc(out, '}');
 }
 
@@ -69,7 +47,7 @@ static void report_file_make_json(struct str *out, unsigned checks,
 	str_add(out, "{\"checks\": [");
 	for (unsigned i = 0; i < CHECK_COUNT; i++) {
 		if (checks >> i & 1) {
-			str_addf(out, "%s\"%s\"", between, report_file_checks[i]);
+			str_addf(out, "%s\"%s\"", between, check_name((enum check)i));
 			between = ", ";
 		}
 	}
@@ -112,7 +90,7 @@ static void report_file_make_xml(struct str *out, unsigned checks,
 	size_t good = 0;
 	struct str body = STR_INIT;
 	for (unsigned i = 0; i < CHECK_COUNT; i++) {
-		const char *check = report_file_checks[i];
+		const char *check = check_name((enum check)i);
 		if (checks >> i & 1 && report_file_count(check, reports, count) == 0) {
 			str_addf(&body, "<testcase classname=\"%s\" name=\"%s\"/>\n", check, check);
 			good++;

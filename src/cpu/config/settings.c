@@ -113,28 +113,22 @@ static bool settings_parse_tier(const char *text, uint64_t *out)
 	return *out != SETTINGS_TIER_ONCE || strcmp(text, "once") == 0;
 }
 
-static const char *const settings_check_names[] = {
-#define X(symbol, name) name,
-	CHECKS(X)
-#undef X
-	"all",
-};
-
 /* "memory,init" */
 static bool settings_parse_checks(const char *text, uint64_t *out)
 {
 	*out = 0;
 	for (const char *next = text;; next++) {
-		size_t len = strcspn(next, ","), i = 0;
-		while (i < countof(settings_check_names)
-		    && (len != strlen(settings_check_names[i])
-			|| strncmp(next, settings_check_names[i], len) != 0)) {
-			i++;
+		const size_t len = strcspn(next, ",");
+		uint64_t named = len == 3 && strncmp(next, "all", len) == 0 ? CHECK_ALL : 0;
+		for (int i = 0; i < CHECK_COUNT; i++) {
+			const char *name = check_name((enum check)i);
+			named |= len == strlen(name) && strncmp(next, name, len) == 0
+				? check_bit((enum check)i) : 0;
 		}
-		if (i == countof(settings_check_names)) {
+		if (named == 0) {
 			return false;
 		}
-		*out |= i == CHECK_COUNT ? CHECK_ALL : check_bit((enum check)i);
+		*out |= named;
 		next += len;
 		if (*next == '\0') {
 			return true;
@@ -227,16 +221,21 @@ bool settings_prints_reports(void)
 	return checks && *checks && !(print && strcmp(print, "0") == 0);
 }
 
+/* A variable that names a file or a folder; NULL if it is not set, or empty. */
+static const char *settings_text(const char *name)
+{
+	const char *value = env_get(name);
+	return value && *value ? value : NULL;
+}
+
 const char *settings_report_file(void)
 {
-	const char *path = env_get("KUDZU_CHECK_REPORT");
-	return path && *path ? path : NULL;
+	return settings_text("KUDZU_CHECK_REPORT");
 }
 
 const char *settings_tally_file(void)
 {
-	const char *path = env_get("KUDZU_CHECK_TALLY");
-	return path && *path ? path : NULL;
+	return settings_text("KUDZU_CHECK_TALLY");
 }
 
 bool settings_asks(void)
@@ -246,20 +245,17 @@ bool settings_asks(void)
 
 const char *settings_dump_folder(void)
 {
-	const char *value = env_get("KUDZU_CPU_DUMP");
-	return value && *value ? value : NULL;
+	return settings_text("KUDZU_CPU_DUMP");
 }
 
 const char *settings_profile_file(void)
 {
-	const char *value = env_get("KUDZU_PROFILE");
-	return value && *value ? value : NULL;
+	return settings_text("KUDZU_PROFILE");
 }
 
 const char *settings_jitdump_folder(void)
 {
-	const char *value = env_get("KUDZU_CPU_JITDUMP");
-	return value && *value ? value : NULL;
+	return settings_text("KUDZU_CPU_JITDUMP");
 }
 
 unsigned settings_profile(void)
