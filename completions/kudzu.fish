@@ -66,6 +66,7 @@ complete -c kudzu -n '__fish_seen_subcommand_from bench' -l repeat -x -d 'launch
 complete -c kudzu -n '__fish_seen_subcommand_from bench' -l bytes -x -d 'bytes that a launch reads and writes'
 complete -c kudzu -n '__fish_seen_subcommand_from bench' -f -l json -d 'for programs'
 complete -c kudzu -n '__fish_seen_subcommand_from run' -l out -r -d 'save an array: PARAMETER=FILE'
+complete -c kudzu -n '__fish_seen_subcommand_from run' -l plot -r -d 'draw an array: PARAMETER, or PARAMETER=FILE.png'
 complete -c kudzu -n '__fish_seen_subcommand_from run' -l time -x -d 'time so many launches'
 complete -c kudzu -n '__fish_seen_subcommand_from run' -l schedules -x -d 'run the threads in so many orders'
 complete -c kudzu -n '__fish_seen_subcommand_from run' -l watch -d 'run again when the file changes'

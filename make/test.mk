@@ -29,7 +29,7 @@ SUITES_corpus := corpus forms late_kernels
 # Random programs, and what runs and compares them.
 GENERATOR := $(wildcard tests/cpu/random/*.c) $(patsubst %,src/lib/rtc/%.c,find nvrtc cuda_headers thread)
 # Parts of the command that suites test.
-COMMAND_PARTS := $(patsubst %,src/cli/%.c,numeral argument parameters report)
+COMMAND_PARTS := $(patsubst %,src/cli/%.c,numeral argument parameters picture png progress report)
 STUB := $(wildcard tests/stub/*.c)
 # cuBLAS and cuSOLVER on the CPU device, by the BLAS and LAPACK that Kudzu finds.
 CUBLAS_STUB := $(wildcard tests/stub/cublas/*.c) src/lib/linalg/host_library.c $(SOURCES_base)

@@ -10,6 +10,7 @@
 #include "cli/bench.h"
 
 #include "cli/cli.h"
+#include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/words.h"
 
@@ -275,7 +276,11 @@ static kz_status bench_tune(struct bench_report *report, struct bench *bench,
 	tunable.user = bench;
 	options.keep_nothing = 1;
 	options.repeats = (int32_t)bench->repeats;
-	return kz_tune(&report->tuning, report->dev, &tunable, bench->size, &options, err, args);
+	progress_begin("kudzu bench: '%s'", tunable.kernel);
+	kz_status st = kz_tune(&report->tuning, report->dev, &tunable, bench->size, &options, err,
+		args);
+	progress_end();
+	return st;
 }
 
 static int bench_kernel(struct bench *bench, kz_device *dev, kz_kernel *kernel,

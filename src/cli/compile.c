@@ -8,6 +8,7 @@
  * cache; bad ones are compiled twice, for their messages.
  */
 #include "cli/cli.h"
+#include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/source.h"
 #include "cli/words.h"
@@ -133,7 +134,9 @@ static bool compile_image(const struct task *task, const char *source,
 	const kz_compile_options *options, kz_error *err)
 {
 	kz_image *image = NULL;
+	progress_begin("%s: '%s'", name, options->name);
 	kz_status st = kz_compile(&image, source, options, err);
+	progress_end();
 	if (st == KZ_OK) {
 		report_log(kz_image_log(image));
 	}
@@ -149,7 +152,9 @@ static bool compile_module(kz_device *dev, const char *source, const kz_compile_
 	kz_error *err)
 {
 	kz_module *mod = NULL;
+	progress_begin("%s: '%s'", name, options->name);
 	kz_status st = kz_module_compile(&mod, dev, source, options, err);
+	progress_end();
 	if (st == KZ_OK) {
 		report_log(kz_module_log(mod));
 	}
@@ -210,7 +215,9 @@ static int compile_all(struct task *task)
 		kz_error_clear(&err);
 		ok = false;
 	} else {
+		progress_begin("%s: %d file%s", name, task->count, task->count == 1 ? "" : "s");
 		compile_warm_up(task, dev);
+		progress_end();
 		for (int i = 0; i < task->count; i++) {
 			ok = compile_file(task, dev, i) && ok;
 		}

@@ -200,6 +200,7 @@ static const struct command {
 	"  --block X[,Y[,Z]]             threads of a block\n"
 	"  --shared N                    bytes of dynamic shared memory\n"
 	"  --out NAME=FILE.npy           save the array of parameter NAME (or arg1, arg2, ...)\n"
+	"  --plot NAME[=FILE.png]        draw an array in place of its numbers, or save a picture\n"
 	"  --time N                      launch N more times, and print how long a launch takes\n"
 	"  --schedules N                 run N times more, in the orders of the seeds 1 to N\n"
 	"                                (KUDZU_CPU_SCHEDULE), and compare the results\n"

@@ -27,24 +27,25 @@ static char name[] = "kudzu run"; /* getopt's messages begin with it */
 
 /* The command line */
 
-static bool run_read_out(struct run *run, const char *text)
+static bool run_read_out(struct run *run, const char *text, bool is_plot)
 {
 	const char *equals = strchr(text, '=');
 	struct run_out *out = &run->outs[run->out_count];
-	size_t length = equals ? (size_t)(equals - text) : 0;
-	if (length == 0 || length >= sizeof(out->name) || equals[1] == '\0') {
-		fprintf(stderr,
-			"%s: --out: expected PARAMETER=FILE, as in y=result.npy, got '%s'\n",
-			name, text);
+	size_t length = equals ? (size_t)(equals - text) : is_plot ? strlen(text) : 0;
+	if (length == 0 || length >= sizeof(out->name) || (equals && equals[1] == '\0')) {
+		fprintf(stderr, "%s: %s, got '%s'\n", name, is_plot
+			? "--plot: expected PARAMETER, or PARAMETER=FILE as in y=picture.png"
+			: "--out: expected PARAMETER=FILE, as in y=result.npy", text);
 		return false;
 	}
 	if (run->out_count == RUN_MAX) {
-		fprintf(stderr, "%s: more than %d times --out\n", name, RUN_MAX);
+		fprintf(stderr, "%s: more than %d times --out or --plot\n", name, RUN_MAX);
 		return false;
 	}
 	memcpy(out->name, text, length);
 	out->name[length] = '\0';
-	out->path = equals + 1;
+	out->path = equals ? equals + 1 : NULL;
+	out->is_plot = is_plot;
 	run->out_count++;
 	return true;
 }
@@ -63,7 +64,9 @@ static bool run_read_option(struct run *run, int option, char *value)
 		return run_read_count(&run->shared_size, 0, INT64_MAX, "shared", value,
 			"bytes, 0 or more");
 	case 'o':
-		return run_read_out(run, value);
+		return run_read_out(run, value, false);
+	case 'p':
+		return run_read_out(run, value, true);
 	case 't':
 		return run_read_count(&run->times, 1, MAX_LAUNCHES, "time", value,
 			"1 to 10000000 launches");
@@ -97,6 +100,7 @@ static bool run_read_words(struct run *run, int argc, char **argv)
 		{"block", required_argument, NULL, 'b'},
 		{"shared", required_argument, NULL, 'm'},
 		{"out", required_argument, NULL, 'o'},
+		{"plot", required_argument, NULL, 'p'},
 		{"time", required_argument, NULL, 't'},
 		{"schedules", required_argument, NULL, 'S'},
 		{"watch", no_argument, NULL, 'w'},
@@ -188,7 +192,7 @@ static bool run_check_outs(const struct run *run, const struct parameters *param
 				&& run->arguments[index].kind != ARGUMENT_FILE
 			? "the argument for '%s' is not an array" : NULL;
 		if (problem) {
-			fprintf(stderr, "%s: --out: ", name);
+			fprintf(stderr, "%s: --%s: ", name, run->outs[i].is_plot ? "plot" : "out");
 			fprintf(stderr, problem, run->outs[i].name);
 			fputc('\n', stderr);
 			return false;

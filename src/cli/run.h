@@ -10,10 +10,11 @@
 
 #define RUN_MAX PARAMETERS_MAX
 
-/* --out NAME=FILE */
+/* --out NAME=FILE, --plot NAME or --plot NAME=FILE */
 struct run_out {
 	char name[64];
-	const char *path;
+	const char *path; /* NULL: on standard output */
+	bool is_plot;
 };
 
 /* What the command line asks for. */

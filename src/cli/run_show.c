@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #include "cli/run.h"
 
+#include "cli/picture.h"
 #include "cli/report.h"
 
 #include <inttypes.h>
@@ -224,35 +225,36 @@ static kz_status show_print_array(const char *name, kz_array *array, kz_error *e
 	return st;
 }
 
-static kz_status show_save(const struct run *run, size_t index, const char *name, kz_array *array,
+/* Print an array, or its picture if --plot asks for that, and save it if --out or --plot do. */
+static kz_status show_array(const struct run *run, size_t index, const char *name, kz_array *array,
 	kz_error *err)
 {
 	char number[32];
+	bool is_drawn = false;
+	kz_status st = KZ_OK;
 	snprintf(number, sizeof(number), "arg%zu", index + 1);
-	for (int i = 0; i < run->out_count; i++) {
+	for (int i = 0; i < run->out_count && st == KZ_OK; i++) {
 		const struct run_out *out = &run->outs[i];
-		if (strcmp(out->name, name) == 0 || strcmp(out->name, number) == 0) {
-			kz_status st = kz_array_save(array, out->path, err);
-			if (st) {
-				return st;
-			}
+		if (strcmp(out->name, name) != 0 && strcmp(out->name, number) != 0) {
+			continue;
 		}
+		is_drawn = is_drawn || !out->path;
+		st = out->is_plot ? plot_show(name, array, out->path, err)
+			: kz_array_save(array, out->path, err);
 	}
-	return KZ_OK;
+	return st || is_drawn ? st : show_print_array(name, array, err);
 }
 
 kz_status run_show(const struct run *run, const struct run_values *values,
 	const struct parameters *parameters, kz_error *err)
 {
-	for (size_t i = 0; i < run->count; i++) {
-		const char *name = parameters->items[i].name;
-		kz_status st = KZ_OK;
-		if (values->arrays[i] && ((st = show_print_array(name, values->arrays[i], err))
-				|| (st = show_save(run, i, name, values->arrays[i], err)))) {
-			return st;
+	kz_status st = KZ_OK;
+	for (size_t i = 0; i < run->count && st == KZ_OK; i++) {
+		if (values->arrays[i]) {
+			st = show_array(run, i, parameters->items[i].name, values->arrays[i], err);
 		}
 	}
-	return KZ_OK;
+	return st;
 }
 
 /* Times */

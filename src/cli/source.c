@@ -5,6 +5,8 @@
  */
 #include "cli/source.h"
 
+#include "cli/progress.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -176,7 +178,10 @@ kz_status source_load(kz_module **out, kz_device *dev, const struct source *sour
 	}
 	compile.name = source_name(source);
 	compile.instances = instance ? instances : NULL;
-	return kz_module_compile(out, dev, source->data, &compile, err);
+	progress_begin("kudzu: compiling '%s'", compile.name);
+	kz_status st = kz_module_compile(out, dev, source->data, &compile, err);
+	progress_end();
+	return st;
 }
 
 kz_status source_watch(kz_watcher **out, kz_device *dev, const char *path,
