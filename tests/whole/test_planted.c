@@ -218,6 +218,7 @@ static const struct planted {
 		"the asynchronous copy to these bytes has not been waited for", 0},
 	{"sync", "barrier_is_no_wait", ONE_BLOCK,
 		"the asynchronous copy to these bytes has not been waited for", 0},
+	{"sync", "good_waits", {1, 32, 1}, NULL},
 	{"sync", "mbarrier_not_made", {1, 32, 1},
 		"the mbarrier at byte 0 of shared memory is used before it is initialized", 0},
 	{"sync", "in_step", ONE_BLOCK,

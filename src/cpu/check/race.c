@@ -642,8 +642,9 @@ static void race_note_copies(struct race_block *block, uint32_t thread, enum rt_
 		memmove(of->groups + 1, of->groups, sizeof(of->groups) - sizeof(*of->groups));
 		of->groups[0] = now;
 	} else {
-		of->copies = count == UINT32_MAX ? now
-			: count < countof(of->groups) ? of->groups[count] : of->copies;
+		const uint32_t done = count == UINT32_MAX ? now
+			: count < countof(of->groups) ? of->groups[count] : 0;
+		of->copies = done > of->copies ? done : of->copies; // a later wait may ask for less
 	}
 	block->has_threads = true;
 }

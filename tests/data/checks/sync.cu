@@ -160,6 +160,18 @@ extern "C" __global__ void barrier_is_no_wait(int *a)
 	a[64 + threadIdx.x] = s[63 - threadIdx.x]; // barrier_is_no_wait
 }
 
+extern "C" __global__ void good_waits(int *a)
+{
+	__shared__ int s[2][32];
+	COPY(&s[0][threadIdx.x], &a[threadIdx.x]);
+	COMMIT;
+	COPY(&s[1][threadIdx.x], &a[threadIdx.x]);
+	COMMIT;
+	asm volatile("cp.async.wait_group 0;" ::: "memory");
+	asm volatile("cp.async.wait_group 1;" ::: "memory");
+	a[32 + threadIdx.x] = s[0][threadIdx.x] + s[1][threadIdx.x];
+}
+
 extern "C" __global__ void mbarrier_not_made(int *a)
 {
 	__shared__ unsigned long long bar;
