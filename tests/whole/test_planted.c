@@ -29,7 +29,7 @@ static const struct planted_check {
 } checks[] = {
 	{"memory", "memory,init", 64, 64, 3, KZ_FAULT, 1},
 	{"init", "memory,init", 64, 32, 3, KZ_OK, 1},
-	{"race", "race", 4096, 64, 1, KZ_OK, 8}, // for each pair of lines of PTX
+	{"race", "race", 4096, 64, 1, KZ_OK, 2}, // from each line to the other
 	{"sync", "sync", 4096, 64, 1, KZ_OK, 2},
 };
 

@@ -2,11 +2,14 @@
 /*
  * Keeps what checks have found, each distinct report once, with a count.
  *
- * A report is distinct by its check, its kernel and the lines of PTX that it is about.  Its text is
- * like a compiler's: the place in the source, what is wrong there, and the line with a caret; then
- * notes that say through which calls the code was inlined, what the other side is, and which thread
- * of which kernel it was.  If KUDZU_CHECK is set, the text goes to standard error at once, so it is
- * there even if the program crashes later.
+ * A report is distinct by its check, its kernel and the places in the source that it is about: a
+ * loop that the compiler has unrolled has one report.  Which lines of PTX belong to which place is
+ * looked up once for each.
+ *
+ * The text of a report is like a compiler's: the place in the source, what is wrong there, and the
+ * line with a caret; then notes that say through which calls the code was inlined, what the other
+ * side is, and which thread of which kernel it was.  If KUDZU_CHECK is set, the text goes to
+ * standard error at once, so it is there even if the program crashes later.
  */
 #include "base/common.h"
 
@@ -31,13 +34,17 @@
 #include <unistd.h>
 
 #define REPORT_MOST 1000 /* that are kept; later ones are dropped */
+#define HIDDEN_MOST 10000 /* likewise */
 
 struct kept_report {
 	struct kept_report *next;
+	struct kept_report *same; /* the first one about the same places, maybe this one */
+	bool is_hidden; /* another one counts for it, or it is suppressed */
 	struct kudzu_report out;
 	enum check check;
 	uint32_t lines[KUDZU_REPORT_SIDES]; /* of PTX */
 	struct line places[KUDZU_REPORT_SIDES];
+	char *where; /* the places as text, which outlives the PTX */
 };
 
 static struct {
@@ -45,6 +52,7 @@ static struct {
 	struct kept_report *first;
 	struct kept_report **end; /* NULL: nothing is kept */
 	size_t count;
+	size_t hidden; /* which `count` leaves out */
 } reports = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* --- Text --- */
@@ -182,6 +190,17 @@ static struct kept_report *report_find(const struct report *report)
 	return kept;
 }
 
+/* The first report in the list about the same places as one in it. */
+static struct kept_report *report_find_places(const struct kept_report *report)
+{
+	struct kept_report *kept = reports.first;
+	while (kept->check != report->check || strcmp(kept->out.kernel, report->out.kernel) != 0
+	       || strcmp(kept->where, report->where) != 0) {
+		kept = kept->next;
+	}
+	return kept;
+}
+
 static void report_free(struct kept_report *kept)
 {
 	for (size_t i = 0; i < KUDZU_REPORT_SIDES; i++) {
@@ -190,6 +209,7 @@ static void report_free(struct kept_report *kept)
 	}
 	mem_free((void *)(uintptr_t)kept->out.kernel);
 	mem_free((void *)(uintptr_t)kept->out.text);
+	mem_free(kept->where);
 	mem_free(kept);
 }
 
@@ -209,11 +229,26 @@ static bool report_fill_side(struct kept_report *kept, const struct report *repo
 	return out->what && out->file;
 }
 
+/* "k.cu:3:2;k.cu:9:4;" for an inlined function; "PTX 12;" where the source is not known. */
+static void report_write_where(struct str *out, const struct kept_report *kept, size_t side)
+{
+	const struct line *line = &kept->places[side];
+	if (!report_has_place(line)) {
+		str_addf(out, "PTX %u", kept->lines[side]);
+	}
+	for (size_t i = 0; report_has_place(line) && i < line->place_count; i++) {
+		str_addn(out, line->places[i].file, line->places[i].file_size);
+		str_addf(out, ":%d:%d", line->places[i].number, line->places[i].column);
+		str_addc(out, ';');
+	}
+	str_addc(out, '|');
+}
+
 /* NULL: no memory. */
 static struct kept_report *report_make(const struct report *report)
 {
 	struct kept_report *kept = mem_zalloc(1, sizeof(*kept));
-	struct str text = STR_INIT;
+	struct str text = STR_INIT, where = STR_INIT;
 	bool ok = kept;
 	if (!ok) {
 		return NULL;
@@ -231,9 +266,11 @@ static struct kept_report *report_make(const struct report *report)
 		}
 		ok = report_fill_side(kept, report, i);
 		report_write_side(&text, kept, report, i);
+		report_write_where(&where, kept, i);
 	}
 	kept->out.text = str_take(&text);
-	if (!ok || !kept->out.kernel || !kept->out.text) {
+	kept->where = str_take(&where);
+	if (!ok || !kept->out.kernel || !kept->out.text || !kept->where) {
 		report_free(kept);
 		return NULL;
 	}
@@ -248,7 +285,9 @@ static void report_save_locked(void)
 	struct kudzu_report *all = path ? mem_zalloc(reports.count + 1, sizeof(*all)) : NULL;
 	size_t count = 0;
 	for (const struct kept_report *kept = reports.first; all && kept; kept = kept->next) {
-		all[count++] = kept->out;
+		if (!kept->is_hidden) {
+			all[count++] = kept->out;
+		}
 	}
 	if (path && !(all && report_file_write(path, settings_checks(), all, count))) {
 		char text[256];
@@ -280,27 +319,40 @@ void report_save(void)
 	pthread_mutex_unlock(&reports.lock);
 }
 
+/* A report of lines of PTX that are new, with the lock held. */
+static void report_add_new(const struct report *report)
+{
+	struct kept_report *kept = report_make(report);
+	if (!kept) {
+		return;
+	}
+	*(reports.end ? reports.end : &reports.first) = kept;
+	reports.end = &kept->next;
+	kept->same = report_find_places(kept);
+	kept->is_hidden = kept->same != kept || report_is_suppressed(kept);
+	if (kept->is_hidden) {
+		kept->same->out.count += kept->out.count;
+		reports.hidden++;
+		return;
+	}
+	reports.count++;
+	report_tally('!');
+	report_save_locked();
+	if (settings_prints_reports()) {
+		(void)file_print(stderr, kept->out.text, strlen(kept->out.text));
+		(void)file_flush(stderr);
+	}
+}
+
 void report_add(const struct report *report)
 {
 	fault_hold();
 	pthread_mutex_lock(&reports.lock);
 	struct kept_report *kept = report_find(report);
 	if (kept) {
-		kept->out.count += report_count(report);
-	} else if (reports.count < REPORT_MOST && (kept = report_make(report))) {
-		if (report_is_suppressed(kept)) {
-			report_free(kept);
-		} else {
-			*(reports.end ? reports.end : &reports.first) = kept;
-			reports.end = &kept->next;
-			reports.count++;
-			report_tally('!');
-			report_save_locked();
-			if (settings_prints_reports()) {
-				(void)file_print(stderr, kept->out.text, strlen(kept->out.text));
-				(void)file_flush(stderr);
-			}
-		}
+		kept->same->out.count += report_count(report);
+	} else if (reports.count < REPORT_MOST && reports.hidden < HIDDEN_MOST) {
+		report_add_new(report);
 	}
 	pthread_mutex_unlock(&reports.lock);
 	fault_release();
@@ -311,10 +363,10 @@ size_t report_list(struct kudzu_report *out, size_t most)
 	size_t count = 0;
 	pthread_mutex_lock(&reports.lock);
 	for (const struct kept_report *kept = reports.first; kept; kept = kept->next) {
-		if (count < most) {
+		if (count < most && !kept->is_hidden) {
 			out[count] = kept->out;
 		}
-		count++;
+		count += !kept->is_hidden;
 	}
 	pthread_mutex_unlock(&reports.lock);
 	return count;

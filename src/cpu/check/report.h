@@ -24,7 +24,7 @@ struct report {
 	struct report_side sides[KUDZU_REPORT_SIDES];
 };
 
-/* Add a report, unless it is suppressed.  One of the same check, kernel and lines is counted. */
+/* Add a report, unless it is suppressed.  One of the same check, kernel and places is counted. */
 void report_add(const struct report *report);
 /* Write the file of KUDZU_CHECK_REPORT, if there is one: when a check becomes active, and when the
  * counts are final. */
