@@ -59,8 +59,8 @@ static inline int bench_interval(int count)
 	return k;
 }
 
-/* Print one line; sorts the samples.  Fewer than 6 of them have no interval. */
-static inline void bench_report(const char *name, const char *what, const char *unit,
+/* Print one line; sorts the samples.  Fewer than 6 of them have no interval.  Return the median. */
+static inline double bench_report(const char *name, const char *what, const char *unit,
 	double *samples, int count)
 {
 	qsort(samples, (size_t)count, sizeof(*samples), bench_compare);
@@ -72,6 +72,7 @@ static inline void bench_report(const char *name, const char *what, const char *
 		printf(",\"low\":%.6g,\"high\":%.6g", samples[k - 1], samples[count - k]);
 	}
 	printf(",\"rounds\":%d}\n", count);
+	return median;
 }
 
 static inline int bench_remove_one(const char *path, const struct stat *st, int kind,

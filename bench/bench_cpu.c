@@ -15,11 +15,12 @@
  *	kudzu-2, gcc-2, pocl-2         with two threads, the others have one
  *	without, without-avx2   with -x: kudzu and kudzu-avx2 with KUDZU_CPU_PASSES=PASSES
  *	counted, sampled   only if they are named: kudzu with a profile, of counters or of samples
+ *	memory, init, race, sync   likewise: kudzu with KUDZU_CHECK
  *	gcc-twin       a second process that does what gcc does, at the same time: what two cores
  *	               are worth if nothing is shared
  *
  * -p measures processor time on one thread in place of wall time, for a machine with other work.
- * Every side checks its results when it begins a job.  A side that fails is reported and left
+ * The last lines have the geometric mean of each ratio.  Every side checks its results when it begins a job.  A side that fails is reported and left
  * out.  If it is ours, the exit status is 1.
  */
 #include "bench.h"
@@ -37,7 +38,8 @@ enum { MIN_ROUNDS = 7, MAX_ROUNDS = 41, DEFAULT_ROUNDS = 15 };
 
 enum which {
 	KUDZU, GCC, W1, POCL, TRIAD, VECTOR, KUDZU_AVX2, GCC_AVX2, KUDZU_2, GCC_2, POCL_2, GCC_TWIN,
-	WITHOUT, WITHOUT_AVX2, COUNTED, SAMPLED,
+	WITHOUT, WITHOUT_AVX2,
+	COUNTED, SAMPLED, MEMORY, INIT, RACE, SYNC, /* these run only if they are named */
 	SIDE_COUNT
 };
 
@@ -69,6 +71,12 @@ static const struct side {
 		"KUDZU_PROFILE=/dev/null", "KUDZU_PROFILE_ONLY=counts"}},
 	[SAMPLED] = {"sampled", "kudzu", 1, false, {"KUDZU_CPU_THREADS=1",
 		"KUDZU_PROFILE=/dev/null", "KUDZU_PROFILE_ONLY=time"}},
+	[MEMORY] = {"memory", "kudzu", 1, true, {"KUDZU_CPU_THREADS=1", "KUDZU_CHECK=memory"}},
+	[INIT] = {"init", "kudzu", 1, true, {"KUDZU_CPU_THREADS=1", "KUDZU_CHECK=init"}},
+	[RACE] = {"race", "kudzu", 1, true, {"KUDZU_CPU_THREADS=1", "KUDZU_CHECK=race",
+		"KUDZU_CHECK_PRINT=0"}},
+	[SYNC] = {"sync", "kudzu", 1, true, {"KUDZU_CPU_THREADS=1", "KUDZU_CHECK=sync",
+		"KUDZU_CHECK_PRINT=0"}},
 };
 
 static const struct {
@@ -86,7 +94,12 @@ static const struct {
 	{"without-avx2/kudzu-avx2", WITHOUT_AVX2, KUDZU_AVX2},
 	{"counted/kudzu", COUNTED, KUDZU},
 	{"sampled/kudzu", SAMPLED, KUDZU},
+	{"memory/kudzu", MEMORY, KUDZU},
+	{"init/kudzu", INIT, KUDZU},
+	{"race/kudzu", RACE, KUDZU},
+	{"sync/kudzu", SYNC, KUDZU},
 };
+#define RATIO_COUNT (sizeof(ratios) / sizeof(ratios[0]))
 
 struct bench {
 	bool by_processor;
@@ -97,6 +110,8 @@ struct bench {
 	bool is_wrong;        /* ours was, in some job */
 	struct cpu_work work[SIDE_COUNT];
 	double wall[SIDE_COUNT][MAX_ROUNDS], time[SIDE_COUNT][MAX_ROUNDS]; /* below 0: not run */
+	double logs[RATIO_COUNT]; /* of all jobs so far, summed; so many */
+	int log_counts[RATIO_COUNT];
 };
 
 static bool is_wanted(const char *list, const char *name)
@@ -166,8 +181,9 @@ static void close_sides(struct bench *bench)
 	}
 }
 
-/* Report over(round) / under(round), of the rounds that both were in. */
-static void report_ratio(const char *name, const char *what, const double *over, double over_scale,
+/* Report over(round) / under(round), of the rounds that both were in.  Return the median; 0: there
+ * are no such rounds. */
+static double report_ratio(const char *name, const char *what, const double *over, double over_scale,
 	const double *under, double under_scale, int rounds)
 {
 	double samples[MAX_ROUNDS];
@@ -177,9 +193,7 @@ static void report_ratio(const char *name, const char *what, const double *over,
 			samples[count++] = over[round] * over_scale / (under[round] * under_scale);
 		}
 	}
-	if (count > 0) {
-		bench_report(name, what, "ratio", samples, count);
-	}
+	return count > 0 ? bench_report(name, what, "ratio", samples, count) : 0;
 }
 
 static void report_side(const struct bench *bench, const char *name, enum which which)
@@ -208,17 +222,32 @@ static void report_shares(const struct bench *bench, const char *name)
 	}
 }
 
-static void report_job(const struct bench *bench, const char *name)
+static void report_means(const struct bench *bench)
+{
+	for (size_t i = 0; i < RATIO_COUNT; i++) {
+		if (bench->log_counts[i] > 1) {
+			double mean = exp(bench->logs[i] / bench->log_counts[i]);
+			printf("{\"case\":\"cpu: geometric mean of %d\",\"what\":\"%s\","
+				"\"unit\":\"ratio\",\"median\":%.4g}\n", bench->log_counts[i],
+				ratios[i].name, mean);
+		}
+	}
+}
+
+static void report_job(struct bench *bench, const char *name)
 {
 	for (int i = 0; i < SIDE_COUNT; i++) {
 		if (bench->in[i]) {
 			report_side(bench, name, (enum which)i);
 		}
 	}
-	for (size_t i = 0; i < sizeof(ratios) / sizeof(ratios[0]); i++) {
+	for (size_t i = 0; i < RATIO_COUNT; i++) {
 		if (bench->in[ratios[i].over] && bench->in[ratios[i].under]) {
-			report_ratio(name, ratios[i].name, bench->time[ratios[i].over], 1,
-				bench->time[ratios[i].under], 1, bench->rounds);
+			double median = report_ratio(name, ratios[i].name,
+				bench->time[ratios[i].over], 1, bench->time[ratios[i].under], 1,
+				bench->rounds);
+			bench->logs[i] += median > 0 ? log(median) : 0;
+			bench->log_counts[i] += median > 0;
 		}
 	}
 	if (bench->in[KUDZU]) {
@@ -274,8 +303,7 @@ static void start_sides(struct bench *bench, const char *wanted)
 	const bool leaves_out = strchr(left_out, '-');
 	for (int i = 0; i < SIDE_COUNT; i++) {
 		bool is_without = i == WITHOUT || i == WITHOUT_AVX2;
-		bool is_profiled = i == COUNTED || i == SAMPLED;
-		bool fits = is_without ? leaves_out : is_profiled ? wanted != NULL : two
+		bool fits = is_without ? leaves_out : i >= COUNTED ? wanted != NULL : two
 			|| (sides[i].threads == 1 && i != GCC_TWIN);
 		if (is_wanted(wanted, sides[i].name) && fits) {
 			bench->has[i] = cpu_worker_start(&bench->workers[i], sides[i].engine,
@@ -293,6 +321,7 @@ static int run(struct bench *bench, const char *case_part, const char *wanted)
 			failed = !run_job(bench, job);
 		}
 	}
+	report_means(bench);
 	for (int i = 0; i < SIDE_COUNT; i++) {
 		cpu_worker_stop(&bench->workers[i]);
 	}
