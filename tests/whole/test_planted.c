@@ -93,6 +93,12 @@ static const struct planted {
 		"note: in the call of 'ns::view<const int>::operator[]' from here", 63},
 	{"memory", "namespace_after", ONE_BLOCK,
 		"write of 4 bytes at offset 256 of the shared variable 'ns::tile'", 63},
+	{"memory", "heap_after", ONE_BLOCK, "write of 4 bytes at address 0x|"
+		"0 bytes past the end of the 20 bytes that malloc has returned at", -1},
+	{"memory", "heap_freed", ONE_BLOCK, "read of 4 bytes at address 0x|"
+		"in memory of the heap that is not allocated, or that was freed", -1},
+	{"memory", "heap_freed_twice", ONE_BLOCK,
+		"free of 0x|which malloc did not return, or which was freed before", -1},
 	{"memory", "good_shared", ONE_BLOCK, NULL},
 	{"memory", "good_local", ONE_BLOCK, NULL},
 	{"memory", "good_atomics", ONE_BLOCK, NULL},
@@ -130,6 +136,8 @@ static const struct planted {
 		"use of 4 bytes at offset 128 of the shared variable 'd'", 32},
 	{"init", "ns::init_scale<int, 3>", ONE_BLOCK, "use of 4 bytes at address 0x", 32},
 	{"init", "init_last", ONE_BLOCK, "use of 4 bytes at address 0x", 63},
+	{"init", "init_heap", ONE_BLOCK, "use of 4 bytes at address 0x|"
+		"inside the 8 bytes that malloc has returned at", -1},
 	{"init", "good_copy", ONE_BLOCK, NULL},
 	{"init", "good_bytes", ONE_BLOCK, NULL},
 	{"init", "good_padding", ONE_BLOCK, NULL},
@@ -176,6 +184,7 @@ static const struct planted {
 	{"race", "one_too_many", {4, 64, 1}, "this write and a write of another block: byte ", -1},
 	{"race", "careless_lock", {4, 64, 1},
 		"of another block: byte 4 of the 16384-byte allocation", -1},
+	{"race", "good_heap", ONE_BLOCK, NULL},
 	{"sync", "early_return", ONE_BLOCK,
 		"14 of the 64 threads of the block never come to this barrier|"
 		"(50,0,0) has exited", 0},

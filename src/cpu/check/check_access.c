@@ -12,6 +12,7 @@
 #include "cpu/check/report.h"
 
 #include "cpu/mem/unwritten.h"
+#include "cpu/runtime/heap.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -75,6 +76,13 @@ static bool access_is_shared(const struct access *access)
 		|| access->at - (uintptr_t)access->warp->shared < RT_SHARED_WINDOW;
 }
 
+/* The heap of kernels, if the access is to it. */
+static struct heap *access_heap(const struct access *access)
+{
+	struct heap *heap = access->warp->launch->host->heap;
+	return heap && heap_covers(heap, access->at) ? heap : NULL;
+}
+
 /* A range that has all of the access, and that other lanes may access likewise; false: it is
  * wrong. */
 static bool access_find_range(const struct access *access, struct rt_range *out)
@@ -94,6 +102,10 @@ static bool access_find_range(const struct access *access, struct rt_range *out)
 	if (!memory_holds(access->kernel->memory, access->at, access->size,
 			access->kind != RT_READS, &range)) {
 		return false;
+	}
+	struct heap *heap = access_heap(access);
+	if (heap) {
+		return heap_holds(heap, access->at, access->size);
 	}
 	if (range.kind != MEMORY_MAPPED) { // of which parts may be read only
 		*out = (struct rt_range){range.address, range.size};
@@ -169,12 +181,29 @@ static void access_deny_var(const struct access *access, const struct ptx_var *v
 	access_deny_offset(access, range, what);
 }
 
+static void access_deny_heap(const struct access *access)
+{
+	struct heap *heap = access_heap(access);
+	uint64_t bad = access->at;
+	char text[160], where[112];
+	while (bad < access->at + access->size - 1 && heap_holds(heap, bad, 1)) {
+		bad++;
+	}
+	heap_describe(heap, bad, where, sizeof(where));
+	snprintf(text, sizeof(text), "access to address 0x%" PRIx64 ", which is %s", bad, where);
+	rt_deny(access->warp, access->lane, 0, CUDA_ERROR_ILLEGAL_ADDRESS, text);
+}
+
 static void access_deny_address(const struct access *access)
 {
 	char text[64];
 	if (access_is_shared(access)) {
 		access_deny_offset(access, access_shared_range(access),
 			"the block's shared memory");
+		return;
+	}
+	if (access_heap(access)) {
+		access_deny_heap(access);
 		return;
 	}
 	// The first byte that must not be accessed is what memory_describe is asked about.
@@ -212,7 +241,12 @@ static void access_describe(const struct access *access, uint64_t address, char 
 		snprintf(text, size, "offset %" PRIu64 " of the thread's local memory",
 			address - local.begin);
 	} else {
-		memory_describe(access->kernel->memory, address, where, sizeof(where));
+		struct heap *heap = access_heap(access);
+		if (heap) {
+			heap_describe(heap, address, where, sizeof(where));
+		} else {
+			memory_describe(access->kernel->memory, address, where, sizeof(where));
+		}
 		snprintf(text, size, "address 0x%" PRIx64 ", which is %s", address, where);
 	}
 }

@@ -19,6 +19,7 @@
 #include "cpu/check/report.h"
 #include "cpu/check/sync.h"
 #include "cpu/mem/fault.h"
+#include "cpu/runtime/heap.h"
 #include "cpu/runtime/rt_collect.h"
 
 #include <inttypes.h>
@@ -340,9 +341,14 @@ static const char *race_verb(const struct race_mark *mark, bool is_write)
 static void race_write_where(char *out, size_t size, const struct rt_warp *warp, uint64_t at)
 {
 	struct memory_range range;
+	struct heap *heap = warp->launch->host->heap;
 	const uint64_t offset = at - (uintptr_t)warp->shared;
+	char where[112];
 	if (offset < RT_SHARED_WINDOW) {
 		snprintf(out, size, "byte %" PRIu64 " of shared memory", offset);
+	} else if (heap && heap_covers(heap, at)) {
+		heap_describe(heap, at, where, sizeof(where));
+		snprintf(out, size, "address 0x%" PRIx64 ", %s", at, where);
 	} else if (memory_find(warp->race->race->launch->check->memory, at, &range)) {
 		snprintf(out, size, "byte %" PRIu64 " of the %zu-byte allocation at 0x%" PRIx64,
 			at - range.address, (size_t)range.size, range.address);
@@ -386,7 +392,7 @@ static void race_report(struct rt_warp *warp, const struct race_mark *old, bool 
 		.side_count = 2};
 	const uint64_t pair = (uint64_t)old->line << 32 | (uint64_t)new->line << 4
 		| (uint64_t)old_writes << 1 | (uint64_t)new_writes << 2 | 1;
-	char where[128];
+	char where[160];
 	if (!(race->launch->check->checks & check_bit(CHECK_RACE))
 	    || race_is_reported(race, pair)) {
 		return;
@@ -592,6 +598,18 @@ static void race_touch_bytes(struct rt_warp *warp, struct race_mark *mark, bool 
 	}
 }
 
+/* Memory that malloc has just returned: what was done there before it was freed does not count. */
+static void race_forget(struct race *race, uint64_t address, uint64_t size)
+{
+	const uint64_t end = address + size;
+	for (uint64_t at = address & ~UINT64_C(3); at < end; at += 4) {
+		struct race_cell *chunk = race_find_chunk(race, at);
+		if (chunk) {
+			chunk[at / 4 % CHUNK_CELLS] = (struct race_cell){{0}, {0}};
+		}
+	}
+}
+
 static void race_fence(struct race_block *block, uint32_t thread, bool is_cta)
 {
 	const uint32_t now = block->race->now++;
@@ -671,6 +689,10 @@ void race_watch(struct rt_warp *warp, uint32_t access)
 		.is_volatile = (access & RT_ACCESS_VOLATILE) != 0,
 		.is_cta = (access & RT_ACCESS_CTA) != 0, .is_atomic = kind == RT_CHANGES,
 		.is_async = (access & RT_ACCESS_ASYNC) != 0};
+	if (kind == RT_FORGETS) {
+		race_forget(race, warp->at[0], size);
+		return;
+	}
 	for (uint32_t left = warp->gathers; left != 0; left &= left - 1) {
 		const uint32_t lane = (uint32_t)__builtin_ctz(left);
 		const uint32_t thread = warp->first + lane;

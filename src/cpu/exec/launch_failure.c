@@ -232,9 +232,9 @@ static void launch_describe_end(struct launch_failure *out, const struct block *
 	if (end == BLOCK_DEADLOCKED) {
 		snprintf(out->what, sizeof(out->what), "deadlock: waits at %s for threads that "
 			"never arrive (PTX line %u)", block_waits_at(block), slot->warp.line);
-	} else if (has_reason && fail->lanes != 0) {
+	} else if (has_reason && (fail->lanes != 0 || slot->warp.launch->check)) {
 		snprintf(out->what, sizeof(out->what), "%s", fail->text);
-		out->has_address = fail->address != 0;
+		out->has_address = fail->lanes != 0 && fail->address != 0;
 		out->address = fail->address;
 		out->line = slot->warp.line;
 	} else {

@@ -200,7 +200,8 @@ bool context_open_heap(struct context *context)
 	pthread_mutex_lock(&context->lock);
 	if (!context->host.heap) {
 		uint64_t base = memory_alloc(memory, &wish);
-		context->host.heap = base != 0 ? heap_create(base, wish.size) : NULL;
+		context->host.heap = base != 0 ? heap_create(base, wish.size,
+			settings_has_check(CHECK_MEMORY)) : NULL;
 		if (base != 0 && !context->host.heap) {
 			memory_free(memory, base, MEMORY_MODULE);
 		}

@@ -14,7 +14,9 @@
 #include "base/alloc.h"
 #include "cpu/mem/fault.h"
 
+#include <inttypes.h>
 #include <pthread.h>
+#include <stdio.h>
 
 enum { BINS = 32, TRIES = 8 };
 
@@ -25,6 +27,7 @@ struct unit {
 	uint32_t length;  /* of the block that begins here, 0: none does; also at its end if free */
 	uint32_t next;    /* free blocks: the neighbours in the list */
 	uint32_t previous;
+	uint16_t spare;   /* bytes at the end of a block in use that nobody has asked for */
 	bool is_used;
 };
 
@@ -32,6 +35,7 @@ struct heap {
 	pthread_mutex_t lock;
 	uint64_t base;
 	uint32_t count;
+	uint32_t gap;     /* bytes after each allocation */
 	uint32_t bins[BINS];
 	struct unit *units;
 };
@@ -93,7 +97,7 @@ static uint32_t heap_find(const struct heap *heap, uint32_t length)
 	return at;
 }
 
-struct heap *heap_create(uint64_t base, size_t size)
+struct heap *heap_create(uint64_t base, size_t size, bool has_gaps)
 {
 	size_t count = size / HEAP_ALIGN;
 	struct heap *heap = mem_zalloc(1, sizeof(*heap));
@@ -102,6 +106,7 @@ struct heap *heap_create(uint64_t base, size_t size)
 		return NULL;
 	}
 	heap->base = base;
+	heap->gap = has_gaps ? HEAP_ALIGN : 0;
 	heap->count = (uint32_t)count;
 	heap->units = mem_zalloc(count + 1, sizeof(*heap->units));
 	if (!heap->units) {
@@ -183,7 +188,11 @@ uint64_t heap_alloc(struct heap *heap, uint64_t size)
 		return 0;
 	}
 	heap_lock(heap);
-	uint32_t at = heap_alloc_units(heap, (uint32_t)((size + HEAP_ALIGN - 1) / HEAP_ALIGN));
+	const uint64_t whole = round_up(size + heap->gap, HEAP_ALIGN);
+	const uint32_t at = heap_alloc_units(heap, (uint32_t)(whole / HEAP_ALIGN));
+	if (at != NONE) {
+		heap->units[at].spare = (uint16_t)(whole - size);
+	}
 	heap_unlock(heap);
 	return at == NONE ? 0 : heap->base + (uint64_t)at * HEAP_ALIGN;
 }
@@ -198,4 +207,60 @@ bool heap_free(struct heap *heap, uint64_t address)
 	bool ok = heap_free_units(heap, (uint32_t)(offset / HEAP_ALIGN));
 	heap_unlock(heap);
 	return ok;
+}
+
+bool heap_covers(const struct heap *heap, uint64_t address)
+{
+	return address - heap->base < (uint64_t)heap->count * HEAP_ALIGN;
+}
+
+/* The unit at which the block begins that an address of the range is in, or at which it ends if it
+ * is free: only these have a length. */
+static const struct unit *heap_unit_of(const struct heap *heap, uint64_t address)
+{
+	size_t at = (address - heap->base) / HEAP_ALIGN;
+	while (at > 0 && heap->units[at].length == 0) {
+		at--;
+	}
+	return &heap->units[at];
+}
+
+static uint64_t heap_begin_of(const struct heap *heap, const struct unit *unit)
+{
+	return heap->base + (uint64_t)(unit - heap->units) * HEAP_ALIGN;
+}
+
+static uint64_t heap_size_of(const struct unit *unit)
+{
+	return (uint64_t)unit->length * HEAP_ALIGN - unit->spare;
+}
+
+bool heap_holds(struct heap *heap, uint64_t address, size_t size)
+{
+	heap_lock(heap);
+	const struct unit *unit = heap_unit_of(heap, address);
+	const uint64_t most = heap_size_of(unit);
+	const bool holds = unit->is_used && size <= most
+		&& address - heap_begin_of(heap, unit) <= most - size;
+	heap_unlock(heap);
+	return holds;
+}
+
+void heap_describe(struct heap *heap, uint64_t address, char *text, size_t size)
+{
+	heap_lock(heap);
+	const struct unit *unit = heap_unit_of(heap, address);
+	const uint64_t begin = heap_begin_of(heap, unit), most = heap_size_of(unit);
+	if (!unit->is_used) {
+		snprintf(text, size, "in memory of the heap that is not allocated, or that was "
+			"freed");
+	} else if (address - begin < most) {
+		snprintf(text, size, "inside the %" PRIu64 " byte%s that malloc has returned at 0x%"
+			PRIx64, most, most == 1 ? "" : "s", begin);
+	} else {
+		snprintf(text, size, "%" PRIu64 " bytes past the end of the %" PRIu64
+			" byte%s that malloc has returned at 0x%" PRIx64, address - begin - most,
+			most, most == 1 ? "" : "s", begin);
+	}
+	heap_unlock(heap);
 }

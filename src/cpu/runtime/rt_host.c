@@ -10,7 +10,9 @@
 
 #include "base/file.h"
 #include "base/kudzu_abi.h"
+#include "cpu/config/settings.h"
 #include "cpu/mem/fault.h"
+#include "cpu/mem/unwritten.h"
 #include "cpu/runtime/heap.h"
 #include "cpu/runtime/device_printf.h"
 
@@ -117,7 +119,16 @@ void rt_assert_fail(struct rt_warp *warp, uint64_t message, uint64_t file, uint3
 uint64_t rt_malloc(struct rt_warp *warp, uint64_t size)
 {
 	const struct rt_host *host = warp->launch->host;
-	return host && host->heap ? heap_alloc(host->heap, size) : 0;
+	const uint64_t address = host && host->heap ? heap_alloc(host->heap, size) : 0;
+	if (unlikely(address != 0 && settings_has_check(CHECK_INIT))) {
+		unwritten_fill(address, size);
+	}
+	if (unlikely(address != 0 && warp->race)) {
+		warp->at[0] = address;
+		warp->access = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
+		rt_watch(warp, RT_FORGETS, 0);
+	}
+	return address;
 }
 
 uint32_t rt_free(struct rt_warp *warp, uint64_t address)
@@ -126,7 +137,7 @@ uint32_t rt_free(struct rt_warp *warp, uint64_t address)
 	if (address == 0 || (host && host->heap && heap_free(host->heap, address))) {
 		return 1;
 	}
-	rt_fail(warp, CUDA_ERROR_LAUNCH_FAILED, "free of 0x%" PRIx64 ", which malloc did not"
+	rt_fail(warp, CUDA_ERROR_ILLEGAL_ADDRESS, "free of 0x%" PRIx64 ", which malloc did not"
 		" return, or which was freed before", address);
 	return 0;
 }

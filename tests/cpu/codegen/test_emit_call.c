@@ -523,7 +523,7 @@ START_TEST(free_of_what_malloc_has_not_given_ends_the_launch)
 		".visible .entry k(.param .u64 out, .param .u32 n)\n{\n	.reg .b64 %rd<9>, %out;\n"
 		"	ld.param.u64 %out, [out];\n	call free, (0);\n	", frees[_i / 2],
 		"\n	ret;\n}\n");
-	FAILS(LAUNCH_FAILED, launch(text, _i % 2, 0));
+	FAILS(ILLEGAL_ADDRESS, launch(text, _i % 2, 0));
 	check_log("which malloc did not return");
 }
 END_TEST

@@ -192,6 +192,34 @@ KERNEL(member)
 	out[T] = ((const pair *)in)[T / 2 BUG(+ n)].second; // member
 }
 
+KERNEL(heap_after)
+{
+	int *own = (int *)malloc(20);
+	for (int i = 0; i < 5 * n BUG(+ 1); i++) {
+		own[i] = in[i]; // heap_after
+	}
+	out[T] = own[n];
+	free(own);
+}
+
+KERNEL(heap_freed)
+{
+	int *own = (int *)malloc(16);
+	own[n] = in[T];
+	BUG(free(own);)
+	out[T] = own[n]; // heap_freed
+	FIX(free(own);)
+}
+
+KERNEL(heap_freed_twice)
+{
+	int *own = (int *)malloc(16);
+	own[n] = in[T];
+	out[T] = own[n];
+	free(own);
+	BUG(free(own);) // heap_freed_twice
+}
+
 KERNEL(good_shared)
 {
 	__shared__ int a[64];

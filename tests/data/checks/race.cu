@@ -217,3 +217,11 @@ extern "C" __global__ void careless_lock(int *a)
 		atomicExch(a, 0);
 	}
 }
+
+extern "C" __global__ void good_heap(int *a)
+{
+	int *own = (int *)malloc(8);
+	own[a[100]] = threadIdx.x;
+	a[threadIdx.x] = own[0];
+	free(own);
+}
