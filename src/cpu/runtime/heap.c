@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "cpu/mem/fault.h"
+#include "cpu/mem/unwritten.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -36,6 +37,7 @@ struct heap {
 	uint64_t base;
 	uint32_t count;
 	uint32_t gap;     /* bytes after each allocation */
+	bool is_unwritten;
 	uint32_t bins[BINS];
 	struct unit *units;
 };
@@ -97,7 +99,7 @@ static uint32_t heap_find(const struct heap *heap, uint32_t length)
 	return at;
 }
 
-struct heap *heap_create(uint64_t base, size_t size, bool has_gaps)
+struct heap *heap_create(uint64_t base, size_t size, unsigned flags)
 {
 	size_t count = size / HEAP_ALIGN;
 	struct heap *heap = mem_zalloc(1, sizeof(*heap));
@@ -106,7 +108,8 @@ struct heap *heap_create(uint64_t base, size_t size, bool has_gaps)
 		return NULL;
 	}
 	heap->base = base;
-	heap->gap = has_gaps ? HEAP_ALIGN : 0;
+	heap->gap = flags & HEAP_GAPS ? HEAP_ALIGN : 0;
+	heap->is_unwritten = flags & HEAP_UNWRITTEN;
 	heap->count = (uint32_t)count;
 	heap->units = mem_zalloc(count + 1, sizeof(*heap->units));
 	if (!heap->units) {
@@ -194,7 +197,11 @@ uint64_t heap_alloc(struct heap *heap, uint64_t size)
 		heap->units[at].spare = (uint16_t)(whole - size);
 	}
 	heap_unlock(heap);
-	return at == NONE ? 0 : heap->base + (uint64_t)at * HEAP_ALIGN;
+	const uint64_t address = at == NONE ? 0 : heap->base + (uint64_t)at * HEAP_ALIGN;
+	if (address != 0 && heap->is_unwritten) {
+		unwritten_fill(address, size);
+	}
+	return address;
 }
 
 bool heap_free(struct heap *heap, uint64_t address)

@@ -12,9 +12,14 @@
 
 struct heap;
 
-/* Manage `size` bytes from a multiple of HEAP_ALIGN on; NULL when host memory runs out.  With gaps,
- * some bytes after each allocation belong to none, so that an access past its end is found. */
-struct heap *heap_create(uint64_t base, size_t size, bool has_gaps);
+/* For checks. */
+enum {
+	HEAP_GAPS = 1,     /* after each allocation, so that an access there is found */
+	HEAP_UNWRITTEN = 2 /* memory begins as cpu/mem/unwritten.h has it */
+};
+
+/* Manage `size` bytes from a multiple of HEAP_ALIGN on; NULL when host memory runs out. */
+struct heap *heap_create(uint64_t base, size_t size, unsigned flags);
 void heap_release(struct heap *heap); /* NULL is fine; the heap does not own the range */
 
 /* The address, a multiple of HEAP_ALIGN.  0 if no free block is large enough, and for 0 bytes. */

@@ -10,9 +10,7 @@
 
 #include "base/file.h"
 #include "base/kudzu_abi.h"
-#include "cpu/config/settings.h"
 #include "cpu/mem/fault.h"
-#include "cpu/mem/unwritten.h"
 #include "cpu/runtime/heap.h"
 #include "cpu/runtime/device_printf.h"
 
@@ -120,9 +118,6 @@ uint64_t rt_malloc(struct rt_warp *warp, uint64_t size)
 {
 	const struct rt_host *host = warp->launch->host;
 	const uint64_t address = host && host->heap ? heap_alloc(host->heap, size) : 0;
-	if (unlikely(address != 0 && settings_has_check(CHECK_INIT))) {
-		unwritten_fill(address, size);
-	}
 	if (unlikely(address != 0 && warp->race)) {
 		warp->at[0] = address;
 		warp->access = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;

@@ -69,7 +69,7 @@ static void take(struct heap *heap, struct block *block)
 
 START_TEST(heap_gives_what_is_free_whenever_it_fits)
 {
-	struct heap *heap = heap_create(BASE, SIZE, false);
+	struct heap *heap = heap_create(BASE, SIZE, 0);
 	random_state = (uint32_t)_i;
 	for (int i = 0; i < ROUNDS; i++) {
 		struct block *block = &blocks[random_below(BLOCKS)];
@@ -93,7 +93,7 @@ END_TEST
 START_TEST(heap_knows_each_byte_that_it_has_given)
 {
 	enum { RANGE = 1024, MOST = 16 };
-	struct heap *heap = heap_create(BASE, RANGE, _i == 1);
+	struct heap *heap = heap_create(BASE, RANGE, _i == 1 ? HEAP_GAPS : 0);
 	uint8_t asked[RANGE] = {0};
 	struct block have[MOST] = {{0, 0}};
 	random_state = (uint32_t)_i;
@@ -143,7 +143,7 @@ START_TEST(heap_describes_where_an_address_lies)
 		{1023, "in memory of the heap that is not allocated, or that was freed"},
 	};
 	char text[112];
-	struct heap *heap = heap_create(BASE, 1024, true);
+	struct heap *heap = heap_create(BASE, 1024, HEAP_GAPS);
 	ck_assert_uint_eq(heap_alloc(heap, 20), BASE);
 	ck_assert_uint_eq(heap_alloc(heap, 16), BASE + 48);
 	ck_assert_uint_eq(heap_alloc(heap, 8), BASE + 80);
@@ -159,7 +159,7 @@ END_TEST
 
 START_TEST(heap_refuses_addresses_that_it_has_not_given)
 {
-	struct heap *heap = heap_create(BASE, 1024, false);
+	struct heap *heap = heap_create(BASE, 1024, 0);
 	uint64_t a = heap_alloc(heap, 100);
 	const uint64_t bad[] = {0, 1, BASE - 16, BASE + 1024, a + 16, a + 8, a + 112, UINT64_MAX};
 	for (size_t i = 0; i < countof(bad); i++) {
@@ -173,14 +173,14 @@ END_TEST
 
 START_TEST(heap_has_no_room_for_nothing_and_for_too_much)
 {
-	struct heap *heap = heap_create(BASE, 1000, false);
+	struct heap *heap = heap_create(BASE, 1000, 0);
 	ck_assert_uint_eq(heap_alloc(heap, 0), 0);
 	ck_assert_uint_eq(heap_alloc(heap, 993), 0);
 	ck_assert_uint_eq(heap_alloc(heap, UINT64_MAX), 0);
 	ck_assert_uint_eq(heap_alloc(heap, 992), BASE);
 	ck_assert_uint_eq(heap_alloc(heap, 1), 0);
 	heap_release(heap);
-	heap = heap_create(BASE, 15, false);
+	heap = heap_create(BASE, 15, 0);
 	ck_assert_uint_eq(heap_alloc(heap, 1), 0);
 	heap_release(heap);
 	heap_release(NULL);
@@ -191,7 +191,7 @@ START_TEST(heap_reports_that_host_memory_has_run_out)
 {
 	for (long n = 0;; n++) {
 		mem_fail_after(n);
-		struct heap *heap = heap_create(BASE, 1024, false);
+		struct heap *heap = heap_create(BASE, 1024, 0);
 		bool failed = mem_has_failed();
 		mem_fail_after(-1);
 		ck_assert((heap == NULL) == failed);
@@ -200,7 +200,7 @@ START_TEST(heap_reports_that_host_memory_has_run_out)
 			break;
 		}
 	}
-	ck_assert_ptr_null(heap_create(BASE, SIZE_MAX, false));
+	ck_assert_ptr_null(heap_create(BASE, SIZE_MAX, 0));
 }
 END_TEST
 
@@ -223,7 +223,7 @@ static void *churn(void *arg)
 
 START_TEST(heap_serves_several_threads)
 {
-	struct heap *heap = heap_create(BASE, 4096, false);
+	struct heap *heap = heap_create(BASE, 4096, 0);
 	pthread_t threads[4];
 	for (size_t i = 0; i < countof(threads); i++) {
 		ck_assert_int_eq(pthread_create(&threads[i], NULL, churn, heap), 0);
