@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Copies of which the source is without gaps along one axis, the target along another one: the rows
- * and columns of matrices, in tiles.  KZ_SERIAL: a block of one thread has all tiles of 32 columns.
+ * and columns of matrices, in tiles.  KZ_SERIAL: a block of one thread has all tiles of 64 columns.
  * Else a block of 32 x 8 threads has one tile of 32 x 32 words, and reads and writes it along the
- * rows by a detour through shared memory.  A word is an element, or 4 bytes of smaller ones: then
- * as many words below each other are a square of elements, which a thread turns by itself.
+ * rows by a detour through shared memory.  A word is an element, or some bytes of smaller ones, 4
+ * on a GPU and 8 else: then as many words below each other are a square of elements, which a thread
+ * turns by itself.
  */
 typedef long long kz_i64;
 #define KZ_OTHERS 14
@@ -12,8 +13,8 @@ struct kz_transposed {
 	kz_i64 rows, columns;      /* of the target */
 	kz_i64 to_row, from_column; /* in bytes; a row of the target and a column of the source are
 	                               without gaps */
-	int words;                 /* all that is read and written in words is at multiples of 4
-	                              bytes */
+	int words;                 /* all that is read and written in words is at multiples of
+	                              their size */
 	int down;                  /* blockIdx.x counts the tiles down a column, y those along a
 	                              row */
 	unsigned int tiles;        /* that x counts of each matrix */
@@ -24,14 +25,24 @@ struct kz_transposed {
 
 #ifdef __CUDACC_RTC__
 #ifdef KZ_SERIAL
-#define TILE KZ_TILE_SIZE
+typedef unsigned long long kz_bits;
 #else
-#define PER (sizeof(kz_element) < 4 ? 4 / (int)sizeof(kz_element) : 1) /* elements of a word */
-#define TILE (KZ_TILE_SIZE * PER)
-#define TURNS 4 /* of 8 rows of words each */
-template <class T, int per> struct kz_square { typedef unsigned int word; };
+typedef unsigned int kz_bits;
+#endif
+/* elements of a word */
+#define PER (sizeof(kz_element) < sizeof(kz_bits) \
+	? (int)sizeof(kz_bits) / (int)sizeof(kz_element) : 1)
+template <class T, int per> struct kz_square { typedef kz_bits word; };
 template <class T> struct kz_square<T, 1> { typedef T word; };
 typedef kz_square<kz_element, PER>::word kz_word;
+
+#ifdef KZ_SERIAL
+#define TILE KZ_TILE_SIZE
+#define LINE (sizeof(kz_element) > 8 ? 8 : 64 / (int)sizeof(kz_element))
+#define WORDS (LINE / PER) /* of a line */
+#else
+#define TILE (KZ_TILE_SIZE * PER)
+#define TURNS 4 /* of 8 rows of words each */
 
 template <class T> __device__ void kz_turn(T (&)[1]) {}
 __device__ inline void kz_turn(unsigned int (&row)[2])
@@ -117,15 +128,15 @@ __device__ inline void kz_tile_of_elements(kz_element *tile, char *target, const
 }
 #endif
 #ifdef KZ_SERIAL
-#define LINE (sizeof(kz_element) > 8 ? 8 : 64 / (int)sizeof(kz_element))
-/* Lines of the cache in, lines out: strides of powers of two put all of a column in few sets. */
-static __device__ __forceinline__ void kz_tile_of_lines(char *target, const char *source,
-	kz_i64 to_row, kz_i64 from_column, int rows, int columns)
+/* Lines of the cache in, lines out: strides of powers of two put all of a column in few sets.  What
+ * goes out is picked element by element: gathers would take longer. */
+template <bool whole> static __device__ __forceinline__ void kz_tile_of_lines(char *target,
+	const char *source, const kz_transposed &shape, int rows, int columns)
 {
 	kz_element tile[LINE * LINE];
 #pragma unroll 1
 	for (int column = 0; column < columns; column++) {
-		const kz_element *from = (const kz_element *)(source + column * from_column);
+		const kz_element *from = (const kz_element *)(source + column * shape.from_column);
 #pragma unroll 1
 		for (int row = 0; row < rows; row++) {
 			tile[column * LINE + row] = from[row];
@@ -133,10 +144,69 @@ static __device__ __forceinline__ void kz_tile_of_lines(char *target, const char
 	}
 #pragma unroll 1
 	for (int row = 0; row < rows; row++) {
-		kz_element *to = (kz_element *)(target + row * to_row);
-#pragma unroll 1
-		for (int column = 0; column < columns; column++) {
+		kz_element *to = (kz_element *)(target + row * shape.to_row);
+#pragma unroll(!whole ? 1 : LINE < 16 ? LINE : 16)
+		for (int column = 0; column < (whole ? LINE : columns); column++) {
 			to[column] = tile[column * LINE + row];
+		}
+	}
+}
+
+/* Squares of squares change places, from halves down to elements. */
+template <int half> __device__ __forceinline__ void kz_turn_words(kz_word (&row)[PER])
+{
+	if constexpr (half > 0) {
+		const int bits = half * 8 * (int)sizeof(kz_element);
+		const kz_word low = ~(kz_word)0 / (((kz_word)1 << bits) + 1);
+#pragma unroll
+		for (int i = 0; i < PER; i++) {
+			if (!(i & half)) {
+				const kz_word a = row[i], b = row[i + half];
+				row[i] = (a & low) | (b & low) << bits;
+				row[i + half] = (a >> bits & low) | (b & ~low);
+			}
+		}
+		kz_turn_words<half / 2>(row);
+	}
+}
+
+static __device__ __forceinline__ void kz_tile_of_words(char *target, const char *source,
+	const kz_transposed &shape)
+{
+	kz_word tile[LINE * WORDS];
+#pragma unroll 1
+	for (int column = 0; column < LINE; column++) {
+		const kz_word *from = (const kz_word *)(source + column * shape.from_column);
+#pragma unroll 1
+		for (int i = 0; i < WORDS; i++) {
+			tile[column * WORDS + i] = from[i];
+		}
+	}
+	if constexpr (PER > 1) {
+#pragma unroll 1
+		for (int i = 0; i < LINE * WORDS; i += PER * WORDS) {
+#pragma unroll 1
+			for (int k = i; k < i + WORDS; k++) {
+				kz_word square[PER];
+#pragma unroll
+				for (int j = 0; j < PER; j++) {
+					square[j] = tile[k + j * WORDS];
+				}
+				kz_turn_words<PER / 2>(square);
+#pragma unroll
+				for (int j = 0; j < PER; j++) {
+					tile[k + j * WORDS] = square[j];
+				}
+			}
+		}
+	}
+#pragma unroll 1
+	for (int row = 0; row < LINE; row++) {
+		kz_word *to = (kz_word *)(target + row * shape.to_row);
+		const kz_word *from = tile + row % PER * WORDS + row / PER;
+#pragma unroll
+		for (int i = 0; i < WORDS; i++) {
+			to[i] = from[i * PER * WORDS];
 		}
 	}
 }
@@ -167,13 +237,12 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(char *target,
 			char *to = target + top * shape.to_row + side * (int)sizeof(kz_element);
 			const char *from = source + side * shape.from_column
 				+ top * (int)sizeof(kz_element);
-			if (rows == LINE && columns == LINE) { /* loops of known length become
-			                                          vectors */
-				kz_tile_of_lines(to, from, shape.to_row, shape.from_column, LINE,
-					LINE);
+			if (rows < LINE || columns < LINE) {
+				kz_tile_of_lines<false>(to, from, shape, rows, columns);
+			} else if (shape.words) {
+				kz_tile_of_words(to, from, shape);
 			} else {
-				kz_tile_of_lines(to, from, shape.to_row, shape.from_column, rows,
-					columns);
+				kz_tile_of_lines<true>(to, from, shape, LINE, LINE);
 			}
 		}
 	}

@@ -28,7 +28,7 @@ static void transpose_write_source(struct str *source, const void *context)
 /* `tile` is rows and columns of words. */
 static const struct kernel_family transpose_family = {
 	"transpose", transpose_write_source,
-	{[SCHEDULE_MANY] = {256, 32}, [SCHEDULE_ONE] = {1, 32}},
+	{[SCHEDULE_MANY] = {256, 32}, [SCHEDULE_ONE] = {1, 64}},
 };
 
 bool transpose_suits(struct transpose *copy)
@@ -56,15 +56,16 @@ static int64_t transpose_tile(const struct transpose *copy)
 		: schedule->tile;
 }
 
-/* Whether everything lies at multiples of 4 bytes. */
+/* Whether everything lies at multiples of a word's size; longer elements are words. */
 static bool transpose_lies_in_words(const struct transpose *copy)
 {
+	const int64_t word = kernels_walk(&transpose_family, copy->device) ? 8 : 4;
 	uint64_t bits = copy->address[0] | copy->address[1];
 	for (int i = 0; i < copy->ndim; i++) {
 		bits |= i == copy->ndim - 1 ? 0 : (uint64_t)copy->strides[0][i];
 		bits |= i == copy->turned ? 0 : (uint64_t)copy->strides[1][i];
 	}
-	return bits % 4 == 0;
+	return copy->size >= word || bits % (uint64_t)word == 0;
 }
 
 static void transpose_fill(struct kz_transposed *out, const struct transpose *copy)
@@ -76,7 +77,7 @@ static void transpose_fill(struct kz_transposed *out, const struct transpose *co
 	out->from_column = copy->strides[1][last];
 	out->down = 0;
 	out->unused = 0;
-	out->words = copy->size >= 4 || transpose_lies_in_words(copy);
+	out->words = transpose_lies_in_words(copy);
 	out->ndim = 0;
 	for (int i = 0; i < last; i++) {
 		if (i != copy->turned) {

@@ -100,12 +100,12 @@ DEVICE_TEST(gaps_and_negative_strides_are_kept)
 /* Whole tiles of bytes are moved by words, unless some row does not begin at one. */
 DEVICE_TEST(bytes_at_any_place_arrive)
 {
-	enum { SIDE = 128, WIDE = SIDE + 4 };
+	enum { SIDE = 128, WIDE = SIDE + 8 };
 	static uint8_t host[SIDE * WIDE], got[SIDE * SIDE];
 	for (size_t i = 0; i < sizeof(host); i++) {
 		host[i] = (uint8_t)(i * 2654435761u >> 13);
 	}
-	for (int64_t from = 0; from < 4; from++) {
+	for (int64_t from = 0; from < 8; from++) {
 		kz_array *array, *part, *turned, *copy;
 		int wrong = 0;
 		ok(kz_array_from(&array, dev, KZ_U8, KZ_SHAPE(SIDE, WIDE), host, sizeof(host),
