@@ -33,6 +33,80 @@ template <class T> __device__ T kz_remainder_integer(T a, T b)
 	T rest = kz_fmod(a, b);
 	return rest != 0 && (rest < 0) != (b < 0) ? (T)(rest + b) : rest;
 }
+/*
+ * A divisor that stays for many elements: a / |b| = (a factor + more) >> shift for numbers of as
+ * many bits as a word has (A. D. Robison, "N-Bit Unsigned Division Via N-Bit Multiply-Add", 2005).
+ * `factor` is 2^shift / |b|, rounded up if that is near enough; else down, and `more` makes up for
+ * it.  What a quotient by zero is, is in the constants: 0, and nothing is below `limit`.
+ */
+template <int size> struct kz_word_of { typedef unsigned short type; typedef unsigned int twice; };
+template <> struct kz_word_of<4> { typedef unsigned int type; typedef kz_u64 twice; };
+template <> struct kz_word_of<8> { typedef kz_u64 type, twice; };
+template <class T> struct kz_divisor {
+	typedef typename kz_word_of<sizeof(T)>::type word;
+	T value, limit;
+	word factor, more;
+	int shift;
+	__device__ kz_divisor(T b)
+	{
+		const bool negative = b < 0, none = b == 0;
+		const int bits = 8 * (int)sizeof(word);
+		const word divisor = none ? (word)1 : (word)(negative ? 0 - b : b);
+		const int log = 63 - __clzll((long long)divisor);
+		word rest = (word)1 << log;
+		factor = divisor == rest;
+		rest = factor ? 0 : rest;
+		_Pragma("unroll 1") for (int i = 0; i < bits; i++) {
+			const bool less = rest < divisor - rest;
+			rest = less ? 2 * rest : rest - (divisor - rest);
+			factor = 2 * factor + !less;
+		}
+		const bool exact = rest == 0, up = !exact && divisor - rest <= (word)1 << log;
+		factor = none ? 0 : exact ? ~(word)0 : factor + up;
+		more = none || up ? 0 : factor;
+		shift = log;
+		value = b;
+		limit = none ? (T)((T)1 << (8 * sizeof(T) - 1)) : negative ? (T)-1 : (T)0;
+	}
+	/* a, or 0 where the divisor is 0: else the highest bit of `factor` is set. */
+	__device__ word keep(word a) const
+	{
+		return a & (0 - (factor >> (8 * sizeof(word) - 1)));
+	}
+	__device__ word divide(word a) const
+	{
+		typedef typename kz_word_of<sizeof(T)>::twice twice;
+		const twice sum = (twice)a * factor + more;
+		if constexpr (sizeof(word) == 8) {
+			return (__umul64hi(a, factor) + (sum < more)) >> shift;
+		} else {
+			return (word)(sum >> 8 * (int)sizeof(word) >> shift);
+		}
+	}
+};
+/* The quotient of magnitudes; of other signs it is that of |a| - 1, with all bits turned over. */
+template <class T> __device__ T kz_floor_divide_integer(T a, const kz_divisor<T> &b)
+{
+	typedef typename kz_divisor<T>::word word;
+	if ((T)-1 > (T)0) {
+		return (T)b.divide((word)a);
+	}
+	const word apart = 0 - (word)((T)(a ^ b.limit) < b.limit);
+	const word size = a < 0 ? 0 - (word)a : (word)a;
+	return (T)(b.divide((word)(size + apart)) ^ apart);
+}
+template <class T> __device__ T kz_remainder_integer(T a, const kz_divisor<T> &b)
+{
+	typedef typename kz_divisor<T>::word word;
+	return (T)(b.keep((word)a) - (word)kz_floor_divide_integer(a, b) * (word)b.value);
+}
+template <class T> __device__ T kz_fmod(T a, const kz_divisor<T> &b)
+{
+	typedef typename kz_divisor<T>::word word;
+	const word sign = 0 - (word)(a < 0), size = ((word)a ^ sign) - sign;
+	const word by = b.value < 0 ? 0 - (word)b.value : (word)b.value;
+	return (T)(((b.keep(size) - b.divide(size) * by) ^ sign) - sign);
+}
 template <class T> __device__ T kz_power_integer(T a, T b)
 {
 	kz_u64 result = 1, base = (kz_u64)a;

@@ -93,11 +93,19 @@ static bool expr_op_is_branchy(kz_op op, kz_dtype dtype)
 	}
 }
 
+bool expr_divides_by_number(const struct expr *expr, const struct expr_node *node)
+{
+	const bool divides = node->op == KZ_OP_FLOOR_DIVIDE || node->op == KZ_OP_REMAINDER
+		|| node->op == KZ_OP_FMOD;
+	return divides && dtype_is_integer(expr->nodes[node->args[0]].dtype)
+		&& expr->nodes[node->args[1]].op == EXPR_SCALAR;
+}
+
 bool expr_is_branchy(const struct expr *expr)
 {
 	for (int i = 0; i < expr->node_count; i++) {
 		const struct expr_node *node = &expr->nodes[i];
-		if (expr_is_operation(node)
+		if (expr_is_operation(node) && !expr_divides_by_number(expr, node)
 		    && expr_op_is_branchy((kz_op)node->op, expr->nodes[node->args[0]].dtype)) {
 			return true;
 		}

@@ -116,6 +116,9 @@ static inline kz_dtype expr_dtype(const struct expr *expr)
 	return expr->nodes[expr->node_count - 1].dtype;
 }
 
+/* Whether a node divides integers by a C number, for which a kernel makes the inverse once. */
+bool expr_divides_by_number(const struct expr *expr, const struct expr_node *node);
+
 /* Whether the code of an operation has loops or calls, so that compilers do not vectorize it. */
 bool expr_is_branchy(const struct expr *expr);
 

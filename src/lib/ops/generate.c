@@ -218,17 +218,21 @@ static void generate_add_cast(struct str *source, kz_dtype to, kz_dtype from, co
 	}
 }
 
-/* The text of an operation, its letters a, b, c replaced by the operands. */
-static void generate_add_operation(struct str *source, const struct expr *expr,
+/* The text of an operation, its letters a, b, c replaced by the operands.  A thread that walks has
+ * so many elements that the inverse of a divisor, d0, d1, ..., pays. */
+static void generate_add_operation(struct str *source, const struct generate *generate,
 	const struct expr_node *node)
 {
+	const struct expr *expr = generate->expr;
+	const bool has_inverse = generate->layout.walk && expr_divides_by_number(expr, node);
 	kz_dtype first = expr->nodes[node->args[0]].dtype;
 	const char *text = expr_op_text(expr_op(node->op), first);
 	char before = ' ';
 	for (; *text; before = *text++) {
 		bool alone = !str_is_word(before) && before != '.' && !str_is_word(text[1]);
 		if (alone && *text >= 'a' && *text <= 'c') {
-			str_addf(source, "n%d", node->args[*text - 'a']);
+			str_addf(source, has_inverse && *text == 'b' ? "d%d" : "n%d",
+				node->args[*text - 'a']);
 		} else {
 			str_addc(source, *text);
 		}
@@ -246,11 +250,18 @@ static void generate_add_number(struct str *source, const struct expr *expr, int
 	generate_close_value(source, index, node->dtype);
 }
 
+/* Those that are divisors also with their inverses; nodes come after their operands. */
 void generate_numbers(struct str *source, const struct expr *expr)
 {
+	bool has_inverse[EXPR_NODES] = {false};
 	for (int i = 0; i < expr->node_count; i++) {
-		if (expr->nodes[i].op == EXPR_SCALAR) {
+		const struct expr_node *node = &expr->nodes[i];
+		if (node->op == EXPR_SCALAR) {
 			generate_add_number(source, expr, i);
+		} else if (expr_divides_by_number(expr, node) && !has_inverse[node->args[1]]) {
+			has_inverse[node->args[1]] = true;
+			str_addf(source, "\tconst kz_divisor<%s> d%d(n%d);\n",
+				generate_value(node->dtype), node->args[1], node->args[1]);
 		}
 	}
 }
@@ -322,7 +333,7 @@ static void generate_add_node(struct str *source, const struct generate *generat
 		snprintf(text, sizeof(text), "n%d", node->args[0]);
 		generate_add_cast(source, node->dtype, expr->nodes[node->args[0]].dtype, text);
 	} else {
-		generate_add_operation(source, expr, node);
+		generate_add_operation(source, generate, node);
 	}
 	generate_close_value(source, index, node->dtype);
 }

@@ -708,43 +708,6 @@ START_TEST(more_elements_than_32_bits_count_are_all_computed)
 }
 END_TEST
 
-/* Quotients by one number, which the CPU device takes by its inverse: multiples, and their
- * neighbours. */
-DEVICE_TEST(a_number_divides_integers_exactly)
-{
-	enum { N = 3000 };
-	static const int64_t divisors[] = {1, -1, 2, 3, -7, 641, 65537, 1000003, INT32_MAX,
-		INT32_MIN};
-	static int32_t host[N], quotients[N], rests[N];
-	static uint32_t unsigned_quotients[N];
-	for (size_t k = 0; k < countof(divisors); k++) {
-		const int64_t by = divisors[k];
-		for (int64_t i = 0; i < N; i++) {
-			int64_t any = (int32_t)(uint32_t)(i * 2654435761 * (i % 7 + 1));
-			host[i] = i == 0 ? INT32_MIN : i == 1 ? INT32_MAX
-				: (int32_t)(any / by * by + i % 3 - 1);
-		}
-		kz_array *array, *view, *quotient, *rest, *halved;
-		ok(kz_array_from(&array, dev, KZ_I32, KZ_SHAPE(N), host, sizeof(host), &err));
-		ok(kz_array_view_as(&view, array, KZ_U32, &err));
-		ok(kz_floor_divide(&quotient, array, by, &err));
-		ok(kz_remainder(&rest, array, by, &err));
-		ok(kz_floor_divide(&halved, view, llabs(by), &err));
-		ok(kz_array_get(quotient, quotients, sizeof(quotients), &err));
-		ok(kz_array_get(rest, rests, sizeof(rests), &err));
-		ok(kz_array_get(halved, unsigned_quotients, sizeof(unsigned_quotients), &err));
-		for (int64_t i = 0; i < N; i++) {
-			int64_t want = host[i] / by
-				- (host[i] % by != 0 && (host[i] < 0) != (by < 0));
-			ck_assert_int_eq(quotients[i], (int32_t)want);
-			ck_assert_int_eq(rests[i], (int32_t)(host[i] - want * by));
-			ck_assert_uint_eq(unsigned_quotients[i],
-				(uint32_t)host[i] / (uint32_t)llabs(by));
-		}
-		release_arrays(array, view, quotient, rest, halved);
-	}
-}
-
 SUITE(elementwise)
 {
 	Suite *s = suite_create("elementwise");
@@ -755,7 +718,7 @@ SUITE(elementwise)
 		shapes * (int)countof(modes));
 	tcase_add_tests(tc, shapes, an_overlap_gives_what_would_come_without_it,
 		an_operand_of_another_type_may_lie_where_the_target_does,
-		the_index_counts_elements_in_row_major_order, a_number_divides_integers_exactly,
+		the_index_counts_elements_in_row_major_order,
 		blocks_know_where_in_which_row_they_begin,
 		a_result_has_its_axes_in_the_order_of_the_operand,
 		all_shapes_share_the_kernels_of_their_class,

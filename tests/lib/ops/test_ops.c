@@ -412,6 +412,87 @@ static double units_off(float got, double want)
 	return fabs((double)got - want) / ldexp(1, exponent < -125 ? -149 : exponent - 24);
 }
 
+/* Quotients and rests by one number, which the CPU device takes by its inverse. */
+
+static const int64_t divisors[] = {0, 1, -1, 2, 3, -7, 100, 127, -128, 641, 32767, 65537, 1000003,
+	INT32_MAX, INT32_MIN, UINT32_MAX, 6700417LL * 641, INT64_MAX, INT64_MIN};
+
+static int64_t integer_at(const void *from, kz_dtype dtype, int64_t i)
+{
+	switch (dtype) {
+	case KZ_I8:
+		return ((const int8_t *)from)[i];
+	case KZ_U16:
+		return ((const uint16_t *)from)[i];
+	case KZ_I32:
+		return ((const int32_t *)from)[i];
+	case KZ_U32:
+		return ((const uint32_t *)from)[i];
+	default:
+		return ((const int64_t *)from)[i]; /* of uint64 the bits */
+	}
+}
+
+/* Multiples and their neighbours, the least and the greatest number. */
+static void fill_near_multiples(void *to, int64_t size, int64_t by, int64_t count)
+{
+	for (int64_t i = 0; i < count; i++) {
+		uint64_t any = (uint64_t)i * 11400714819323198485u >> i * 5 % 64;
+		uint64_t value = i < 2 ? (UINT64_C(1) << (8 * size - 1)) - (uint64_t)i
+			: any * (uint64_t)by + (uint64_t)(i % 3) - 1;
+		memcpy((char *)to + i * size, &value, (size_t)size);
+	}
+}
+
+static void check_quotients(kz_array *results[3], const void *from, int64_t by, int64_t count)
+{
+	static uint64_t got[3][1000];
+	const kz_dtype dtype = kz_array_dtype(results[0]);
+	for (int k = 0; k < 3; k++) {
+		ok(kz_array_get(results[k], got[k], count * kz_dtype_size(dtype), &err));
+	}
+	for (int64_t i = 0; i < count; i++) {
+		const int64_t bits = integer_at(from, dtype, i);
+		const __int128 a = dtype == KZ_U64 ? (__int128)(uint64_t)bits : bits;
+		const __int128 b = dtype == KZ_U64 ? (__int128)(uint64_t)by : by;
+		const __int128 cut = b ? a % b : 0, rest = cut && (cut < 0) != (b < 0) ? cut + b
+			: cut;
+		const uint64_t want[3] = {(uint64_t)(b ? (a - rest) / b : 0), (uint64_t)rest,
+			(uint64_t)cut};
+		for (int k = 0; k < 3; k++) {
+			int64_t there;
+			memcpy(&there, &want[k], sizeof(there));
+			ck_assert_msg(integer_at(got[k], dtype, i) == integer_at(&there, dtype, 0),
+				"%s %lld by %lld, operation %d", kz_dtype_name(dtype),
+				(long long)bits, (long long)by, k);
+		}
+	}
+}
+
+DEVICE_TEST(a_number_divides_integers_exactly)
+{
+	static const kz_dtype dtypes[] = {KZ_I8, KZ_U16, KZ_I32, KZ_U32, KZ_I64, KZ_U64};
+	static const kz_op ops[3] = {KZ_OP_FLOOR_DIVIDE, KZ_OP_REMAINDER, KZ_OP_FMOD};
+	static uint64_t host[1000];
+	for (size_t c = 0; c < countof(dtypes) * countof(divisors); c++) {
+		const kz_dtype dtype = dtypes[c / countof(divisors)];
+		const int64_t by = divisors[c % countof(divisors)];
+		kz_array *array, *results[3];
+		if (integer_at(&by, dtype, 0) != by) {
+			continue; /* not a number of this type */
+		}
+		fill_near_multiples(host, kz_dtype_size(dtype), by, countof(host));
+		ok(kz_array_from(&array, dev, dtype, KZ_SHAPE(countof(host)), host,
+			(int64_t)countof(host) * kz_dtype_size(dtype), &err));
+		for (int k = 0; k < 3; k++) {
+			ok(kz_apply(&results[k], ops[k], NULL, &err, dtype == KZ_U64
+				? KZ_ARGS(array, (uint64_t)by) : KZ_ARGS(array, by)));
+		}
+		check_quotients(results, host, by, countof(host));
+		release_arrays(array, results[0], results[1], results[2]);
+	}
+}
+
 /* From where it underflows to where it overflows. */
 DEVICE_TEST(exp_of_floats_is_off_by_less_than_1_25_units)
 {
@@ -621,6 +702,7 @@ SUITE(ops)
 	tcase_add_tests(tc, devices, operands_of_two_types_become_their_common_type,
 		integers_of_all_types_compare_by_value,
 		a_number_on_either_side_takes_the_type_that_it_meets,
+		a_number_divides_integers_exactly,
 		exp_of_floats_is_off_by_less_than_1_25_units,
 		powers_of_floats_are_off_by_less_than_1_5_units,
 		both_shapes_of_kernels_give_the_same_bits);
