@@ -182,6 +182,7 @@ static const struct planted {
 	{"race", "stencil_in_place", {4, 64, 1},
 		"nothing orders this |of the 16384-byte allocation", -1},
 	{"race", "one_too_many", {4, 64, 1}, "this write and a write of another block: byte ", -1},
+	{"race", "turned_barrier", ONE_BLOCK, "of another thread of its |of shared memory", -1},
 	{"race", "careless_lock", {4, 64, 1},
 		"of another block: byte 4 of the 16384-byte allocation", -1},
 	{"race", "good_heap", ONE_BLOCK, NULL},

@@ -49,7 +49,8 @@ struct race_log {
 	size_t count, cap;
 	bool has_cta;            /* some items are for their own block */
 	uint64_t visit;          /* the question that has looked at */
-	uint32_t visited;        /* so many items of it */
+	uint32_t visited;        /* so many items of it, */
+	uint64_t visited_as;     /* for such a thread (order_view) */
 	uint32_t floor_at, floor; /* what order_floor has found for so many items */
 };
 
@@ -422,6 +423,25 @@ static bool order_search_item(const struct order_question *q, const struct race_
 		|| order_search(q, item->all, depth + 1);
 }
 
+/* For whom items of a log count: for all, or for a block, whose scope decides. */
+static uint64_t order_view(const struct race_log *log, const struct race_seen *seen, uint32_t block)
+{
+	return log->has_cta || seen->is_cta ? (uint64_t)block << 2 | seen->is_cta << 1 | 1 : 0;
+}
+
+/* The first item of a log that the question has not looked at so. */
+static uint32_t order_first_item(struct race_order *order, struct race_log *log,
+	const struct race_seen *seen, uint32_t block)
+{
+	const uint64_t view = order_view(log, seen, block);
+	const bool is_new = log->visit != order->visit || log->visited_as != view;
+	const uint32_t at = is_new ? 0 : log->visited;
+	log->visit = order->visit;
+	log->visited_as = view;
+	log->visited = seen->count > at ? seen->count : at;
+	return at;
+}
+
 /* Through all that was released, before it was, to what is known: each at most once. */
 static bool order_search(const struct order_question *q, struct race_know *know, unsigned depth)
 {
@@ -436,10 +456,7 @@ static bool order_search(const struct order_question *q, struct race_know *know,
 	for (size_t i = 0; i < know->seen_count; i++) {
 		const struct race_seen *seen = &know->seen[i];
 		struct race_log *log = &order->logs[seen->log];
-		const bool is_new = log->visit != order->visit;
-		uint32_t at = is_new || log->has_cta || seen->is_cta ? 0 : log->visited;
-		log->visit = order->visit;
-		log->visited = is_new || seen->count > log->visited ? seen->count : log->visited;
+		uint32_t at = order_first_item(order, log, seen, know->block);
 		for (; at < seen->count; at++) {
 			const struct race_item *item = &log->items[at];
 			const bool is_cta = seen->is_cta || item->is_cta;

@@ -225,3 +225,33 @@ extern "C" __global__ void good_heap(int *a)
 	a[threadIdx.x] = own[0];
 	free(own);
 }
+
+/* A barrier of the program's own, as libcu++ has them: the last thread to come turns the phase. */
+extern "C" __global__ void turned_barrier(int *a)
+{
+	__shared__ int s[64];
+	__shared__ unsigned long long arrived;
+	if (threadIdx.x == 0) {
+		arrived = 1ull << 32;
+	}
+	__syncthreads();
+#pragma unroll 1
+	for (unsigned long long round = 1; round <= 8; round++) {
+		unsigned long long now;
+		s[threadIdx.x] = a[threadIdx.x] + round; // turned_barrier
+#pragma unroll 1
+		for (int i = 0; i < 2; i++) {
+			asm volatile("atom.add." BUG("relaxed") FIX("acq_rel") ".cta.u64 %0, [%1], 1;"
+				: "=l"(now) : "l"(&arrived) : "memory");
+			now = (now & 0xffffffff) / 64 + 1;
+			unsigned long long seen;
+			do {
+				asm volatile("ld.acquire.cta.u64 %0, [%1];"
+					: "=l"(seen) : "l"(&arrived) : "memory");
+			} while ((seen & 0xffffffff) < 64 * now);
+			if (i == 0) {
+				a[1024 + threadIdx.x] = s[63 - threadIdx.x]; // turned_barrier
+			}
+		}
+	}
+}
