@@ -50,6 +50,12 @@ struct race {
 	struct race_cell *last_chunk;
 	uint64_t pairs[PAIRS];   /* a table */
 	size_t pair_count;
+	bool is_noting;          /* for race_is_still, */
+	bool has_moved;          /* which memory has, or may have, but for */
+	uint32_t noted;          /* what these lanes, which write so many bytes, have found there */
+	uint32_t noted_size;
+	uint64_t noted_at[RT_GROUP];
+	uint8_t noted_bytes[RT_GROUP][16];
 };
 
 struct race *race_create(void)
@@ -103,6 +109,8 @@ void race_begin(struct race *race, const struct rt_launch *launch)
 	race->now = 1;
 	race->begun = 0;
 	race->is_full = false;
+	race->is_noting = false;
+	race->noted = 0;
 	race->pair_count = 0;
 	memset(race->pairs, 0, sizeof(race->pairs));
 }
@@ -677,6 +685,56 @@ static bool race_is_flag(const struct race_block *block, uint32_t thread, enum r
 	return kind == RT_READS || block->of[thread].fence[0] != 0;
 }
 
+/* --- Memory that stays as it is --- */
+
+/* Whether the last access that was noted has changed memory. */
+static void race_settle(struct race *race)
+{
+	for (uint32_t left = race->noted; left != 0; left &= left - 1) {
+		const uint32_t lane = (uint32_t)__builtin_ctz(left);
+		race->has_moved |= memcmp((const void *)(uintptr_t)race->noted_at[lane],
+			race->noted_bytes[lane], race->noted_size) != 0;
+	}
+	race->noted = 0;
+}
+
+/* Note an access that is about to happen. */
+static void race_note(struct race *race, const struct rt_warp *warp, enum rt_access kind)
+{
+	const uint32_t most = sizeof(*race->noted_bytes);
+	const uint32_t size = warp->access < most ? warp->access : most;
+	race_settle(race);
+	if (kind > RT_CHANGES) {
+		race->has_moved |= kind == RT_CLOCKS || kind == RT_FORGETS;
+		return;
+	}
+	for (uint32_t left = warp->gathers; left != 0; left &= left - 1) {
+		const uint32_t lane = (uint32_t)__builtin_ctz(left);
+		const uint64_t at = warp->at[lane];
+		struct memory_range range;
+		if (at - (uintptr_t)warp->shared >= RT_SHARED_WINDOW
+		    && memory_find(race->launch->check->memory, at, &range)
+		    && range.kind != MEMORY_DEVICE && range.kind != MEMORY_MODULE) {
+			race->has_moved = true;
+		}
+		if (kind != RT_READS) {
+			race->noted_at[lane] = at;
+			memcpy(race->noted_bytes[lane], (const void *)(uintptr_t)at, size);
+			race->noted |= 1u << lane;
+		}
+	}
+	race->noted_size = size;
+}
+
+bool race_is_still(struct race *race)
+{
+	race_settle(race);
+	const bool is_still = race->is_noting && !race->has_moved;
+	race->is_noting = true;
+	race->has_moved = false;
+	return is_still;
+}
+
 void race_watch(struct rt_warp *warp, uint32_t access)
 {
 	struct race_block *block = warp->race;
@@ -689,8 +747,13 @@ void race_watch(struct rt_warp *warp, uint32_t access)
 		.is_volatile = (access & RT_ACCESS_VOLATILE) != 0,
 		.is_cta = (access & RT_ACCESS_CTA) != 0, .is_atomic = kind == RT_CHANGES,
 		.is_async = (access & RT_ACCESS_ASYNC) != 0};
-	if (kind == RT_FORGETS) {
-		race_forget(race, warp->at[0], size);
+	if (unlikely(race->is_noting)) {
+		race_note(race, warp, kind);
+	}
+	if (kind >= RT_FORGETS) {
+		if (kind == RT_FORGETS) {
+			race_forget(race, warp->at[0], size);
+		}
 		return;
 	}
 	for (uint32_t left = warp->gathers; left != 0; left &= left - 1) {

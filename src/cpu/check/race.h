@@ -94,6 +94,10 @@ void race_meet(struct race_block *block, const struct race_set *set);
 void race_watch(struct rt_warp *warp, uint32_t access);
 void race_collect(struct rt_warp *warp, uint32_t what, uint32_t set);
 
+/* Whether no memory has changed since the last call, nor may others have changed what was read; the
+ * first call begins to note that. */
+bool race_is_still(struct race *race);
+
 /* --- race_order.c --- */
 
 struct race_order;

@@ -313,16 +313,37 @@ static enum block_end block_run_group(struct block *block, uint32_t group, struc
 	return BLOCK_DONE;
 }
 
+uint32_t block_waiting_lanes(const struct block *block)
+{
+	const struct slot *slot = block->current;
+	return block->scheduler.ready[block_group_of(slot)] >> block_shift_of(slot)
+		& slot->warp.alive;
+}
+
 const char *block_waits_at(const struct block *block)
 {
 	const struct slot *slot = block->current;
 	uint32_t threads = slot->warp.alive << block_shift_of(slot);
+	if (block_waiting_lanes(block) != 0) {
+		return "waits in a loop for a change that no thread of the launch can make";
+	}
 	for (uint32_t id = 0; id < BLOCK_BARRIERS; id++) {
 		if (block->scheduler.waits[id][block_group_of(slot)] & threads) {
-			return "a barrier";
+			return "waits at a barrier for threads that never come";
 		}
 	}
-	return "a warp-wide operation";
+	return "waits at a warp-wide operation for threads that never come";
+}
+
+bool block_find_waiting(struct block *block)
+{
+	for (uint32_t i = 0; i < block->slot_count && block->is_mixed; i++) {
+		block->current = &block->slots[i];
+		if (block_waiting_lanes(block) != 0) {
+			return true;
+		}
+	}
+	return false;
 }
 
 /* A deadlock: find a thread that waits, for the message. */

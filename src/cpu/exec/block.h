@@ -88,7 +88,12 @@ static inline uint32_t block_count(const struct block *block)
 	return block->slots[0].warp.ctaid[0] - block->ctaid[0] + 1;
 }
 
-/* What the current warp of a deadlocked block waits for, for messages. */
+/* Make a warp the current one that has threads which may go on, but wait in a loop; false: there
+ * is not one. */
+bool block_find_waiting(struct block *block);
+/* Those threads of the current warp, as lanes. */
+uint32_t block_waiting_lanes(const struct block *block);
+/* What the current warp of a deadlocked block does, for messages: "waits at a barrier for ...". */
 const char *block_waits_at(const struct block *block);
 
 #endif

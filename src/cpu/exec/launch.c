@@ -373,6 +373,9 @@ static void launch_wait(struct launch_job *job, struct worker *w)
 		w->waits = 0;
 		launch_begin_beside(job, w);
 	}
+	if (unlikely(job->is_watched)) {
+		launch_check_stall(job);
+	}
 	sched_yield();
 }
 
@@ -382,6 +385,9 @@ static void launch_run_places(struct launch_job *job, struct worker *w)
 	while (atomic_load_explicit(&job->places_in_use, memory_order_relaxed) > 0
 	       && launch_go_round(job, w) > 0 && !launch_has_failed(job)) {
 		launch_get_help(job, w);
+		if (unlikely(job->is_watched)) {
+			launch_check_stall(job);
+		}
 		sched_yield();
 	}
 }
@@ -760,6 +766,7 @@ static bool launch_begin_watch(struct launch_job *job)
 	launcher->race = launcher->race ? launcher->race : race_create();
 	if (launcher->race) {
 		race_begin(launcher->race, &job->launch);
+		memset(&job->stall, 0, sizeof(job->stall));
 	}
 	return launcher->race;
 }

@@ -230,8 +230,8 @@ static void launch_describe_end(struct launch_failure *out, const struct block *
 	const struct slot *slot = block->current;
 	const struct rt_fail *fail = slot->warp.fail;
 	if (end == BLOCK_DEADLOCKED) {
-		snprintf(out->what, sizeof(out->what), "deadlock: waits at %s for threads that "
-			"never arrive (PTX line %u)", block_waits_at(block), slot->warp.line);
+		snprintf(out->what, sizeof(out->what), "deadlock: %s (PTX line %u)",
+			block_waits_at(block), slot->warp.line);
 	} else if (has_reason && (fail->lanes != 0 || slot->warp.launch->check)) {
 		snprintf(out->what, sizeof(out->what), "%s", fail->text);
 		out->has_address = fail->lanes != 0 && fail->address != 0;
@@ -253,15 +253,16 @@ void launch_fail_block(struct launch_job *job, const struct block *block, enum b
 	bool has_reason = end == BLOCK_TRAPPED && fail->code != CUDA_SUCCESS;
 	CUresult code = has_reason ? (CUresult)fail->code : CUDA_ERROR_LAUNCH_FAILED;
 	uint32_t lanes = has_reason && fail->lanes != 0 ? fail->lanes
-		: end == BLOCK_TRAPPED && slot->resume == RT_SWEEP ? slot->warp.lanes : 0;
+		: end == BLOCK_TRAPPED && slot->resume == RT_SWEEP ? slot->warp.lanes
+		: end == BLOCK_DEADLOCKED ? block_waiting_lanes(block) : 0;
 	fault_hold(); // launch_cancel must not leave the reason half written
 	if (launch_claim_failure(job, code, slot, lanes)) {
 		launch_describe_end(job->out, block, end, has_reason);
 	}
 	if (end == BLOCK_DEADLOCKED && sync_is_on(&slot->warp)) {
-		sync_report(&slot->warp, (struct sync_place){slot->warp.first, slot->warp.line},
-			NULL, NULL, "deadlock: waits at %s for threads that never come",
-			block_waits_at(block));
+		const uint32_t lane = lanes != 0 ? (uint32_t)__builtin_ctz(lanes) : 0;
+		const struct sync_place place = {slot->warp.first + lane, slot->warp.line};
+		sync_report(&slot->warp, place, NULL, NULL, "deadlock: %s", block_waits_at(block));
 	}
 	fault_release();
 }

@@ -35,6 +35,14 @@ struct worker {
 	uint8_t last[CACHE_LINE];
 };
 
+/* Whether a launch that is watched can go on: launch_stall.c. */
+struct launch_stall {
+	uint64_t since_ns;        /* when a block first waited; 0: none has */
+	uint64_t hash;            /* of their state, some rounds ago; */
+	uint64_t steps;           /* so many, */
+	uint64_t power;           /* and so many at most; 0: there is no hash */
+};
+
 /* The grid that runs. */
 struct launch_job {
 	struct launcher *launcher;
@@ -52,6 +60,7 @@ struct launch_job {
 	atomic_uint failure;      /* CUresult of the first one that fails */
 	struct launch_failure *out;
 	bool is_watched;          /* races are looked for, on worker 0 */
+	struct launch_stall stall;
 	bool is_scheduled;        /* by launcher->schedule, on worker 0 */
 	bool has_helpers;
 	bool may_leave;           /* worker 0 is to leave a block that takes long, once */
@@ -88,6 +97,10 @@ struct launcher {
  * launch_failure says which block and thread it was, unless it has failed already. */
 void launch_fail_fault(struct launch_job *job, const struct worker *w);
 void launch_fail_block(struct launch_job *job, const struct block *block, enum block_end end);
+
+/* launch_stall.c: all blocks that have begun were stepped, and some wait.  The launch fails if none
+ * of them can go on. */
+void launch_check_stall(struct launch_job *job);
 
 /* launch_profile.c: a launch begins; a worker of it is set up, false if there is no memory; a block
  * that the worker is to step counts in its table; the launch has ended. */

@@ -92,15 +92,16 @@ struct texture;
 struct surface;
 
 /* What an access does, and what rt_calls.check is told of it; only rt_calls.watch is told of the
- * last four.  RT_USES: these lanes have read what may be unwritten, and are about to use it. */
+ * last five.  RT_USES: these lanes have read what may be unwritten, and are about to use it. */
 enum rt_access {
 	RT_READS, RT_WRITES, RT_CHANGES, RT_USES,
 	RT_FENCES,  /* a fence */
 	RT_COMMITS, /* the asynchronous copies so far are a group */
 	RT_WAITS,   /* for all groups of them but the last rt_warp.access; UINT32_MAX: for all
 	               copies */
-	RT_FORGETS  /* rt_warp.access bytes at rt_warp.at[0] are new: what was done there before
+	RT_FORGETS, /* rt_warp.access bytes at rt_warp.at[0] are new: what was done there before
 	               does not count */
+	RT_CLOCKS   /* a clock, so that the next time it may do something else */
 };
 
 /* And what rt_calls.watch is told besides. */

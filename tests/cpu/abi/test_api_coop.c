@@ -325,7 +325,7 @@ START_TEST(a_deadlock_of_one_block_ends_the_grid)
 	setup_ptx();
 	OK(launch(kernel(module, "lonely"), 9, 64, values));
 	FAILS(LAUNCH_FAILED, cuCtxSynchronize());
-	check_log("deadlock: waits at a barrier for threads that never arrive");
+	check_log("deadlock: waits at a barrier for threads that never come");
 	check_log("block (5,0,0)");
 	reset();
 	teardown();

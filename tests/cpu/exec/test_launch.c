@@ -524,7 +524,7 @@ START_TEST(launch_reports_deadlocks_and_traps)
 {
 	ck_assert_int_eq(run(part_ways, widths[_i], 1, 128, NULL), CUDA_ERROR_LAUNCH_FAILED);
 	ck_assert_str_eq(failure.what,
-		"deadlock: waits at a barrier for threads that never arrive (PTX line 41)");
+		"deadlock: waits at a barrier for threads that never come (PTX line 41)");
 	ck_assert_ptr_nonnull(strstr(failure.where, "block (0,0,0), thread"));
 	ck_assert_int_eq(run(trap, widths[_i], 9, 1, NULL), CUDA_ERROR_LAUNCH_FAILED);
 	ck_assert_str_eq(failure.what, "trap (PTX line 41)");

@@ -130,6 +130,33 @@ extern "C" __global__ void too_many_expected(int *a)
 	asm volatile("bar.sync 1, %0;" :: "n"(64 BUG(+ 32)) : "memory"); // too_many_expected
 }
 
+extern "C" __global__ void flag_that_nobody_sets(int *a)
+{
+	volatile int *flag = a;
+	if (threadIdx.x == 0) {
+		while (*flag == 0) { // flag_that_nobody_sets
+		}
+	} else if (threadIdx.x == 40) {
+		a[0 BUG(+ 1)] = 1;
+	}
+}
+
+extern "C" __global__ void too_few_arrivals(int *a)
+{
+	__shared__ unsigned long long bar;
+	unsigned at = (unsigned)__cvta_generic_to_shared(&bar), done;
+	unsigned long long state;
+	if (threadIdx.x == 0) {
+		asm volatile("mbarrier.init.shared.b64 [%0], %1;" :: "r"(at), "r"(32 BUG(+ 1)) : "memory");
+	}
+	__syncwarp();
+	asm volatile("mbarrier.arrive.shared.b64 %0, [%1];" : "=l"(state) : "r"(at) : "memory");
+	do {
+		asm volatile("{ .reg .pred p; mbarrier.test_wait.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }" : "=r"(done) : "r"(at), "l"(state) : "memory"); // too_few_arrivals
+	} while (!done); // too_few_arrivals
+	a[threadIdx.x] = 1;
+}
+
 extern "C" __global__ void copy_not_waited_for(int *a)
 {
 	__shared__ int s[32];
