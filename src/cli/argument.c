@@ -7,7 +7,8 @@
  *	f32[16]  f64[8x8]=FILL            an array: zeros unless FILL says otherwise
  *	@file.npy                         an array from a file
  *
- *	FILL: arange, random, random:SEED, eye, a number, or as many numbers as there are elements
+ *	FILL: arange, random, random:SEED, eye, empty, a number, or as many numbers as there are
+ *	      elements
  *
  * Parsing allocates nothing.  It checks the numbers and leaves them as text, which is read again
  * when the array is filled.  A mistake is reported with its place, for a caret.
@@ -202,7 +203,7 @@ static bool argument_read_numbers(struct argument *out, struct reader *reader, c
 	if (!argument_read_list(out, reader, at, &count)) {
 		if (isalpha((unsigned char)*at) && !strchr(at, ',')) {
 			return argument_fail(reader, at, strlen(at),
-				"expected arange, random, eye or numbers, "
+				"expected arange, random, eye, empty or numbers, "
 				"got '%.*s'",
 				argument_shown(strlen(at)), at);
 		}
@@ -233,6 +234,10 @@ static bool argument_read_fill(struct argument *out, struct reader *reader, cons
 	}
 	if (strncmp(at, "random", 6) == 0 && (at[6] == '\0' || at[6] == ':')) {
 		return argument_read_random(out, reader, at + 6);
+	}
+	if (strcmp(at, "empty") == 0) {
+		out->fill = FILL_NONE;
+		return true;
 	}
 	if (strcmp(at, "eye") == 0) {
 		out->fill = FILL_EYE;
@@ -335,6 +340,9 @@ void argument_fill(const struct argument *argument, void *out)
 	size_t length;
 	if (argument->kind == ARGUMENT_SCALAR || argument->fill == FILL_LIST) {
 		argument_fill_list(argument, out, size);
+		return;
+	}
+	if (argument->fill == FILL_NONE) {
 		return;
 	}
 	if (argument->fill == FILL_RANDOM) {

@@ -20,6 +20,7 @@ enum argument_fill {
 	FILL_ARANGE, /* 0, 1, 2, ... */
 	FILL_RANDOM, /* [0, 1); integers from 0 to 99 */
 	FILL_EYE,
+	FILL_NONE,   /* whatever the memory has */
 	FILL_VALUE,  /* the same everywhere */
 	FILL_LIST
 };

@@ -105,7 +105,7 @@ static kz_status values_make_array(kz_array **out, kz_device *dev, const struct 
 		return kz_array_zeros(out, dev, argument->dtype, argument->shape, err);
 	}
 	kz_status st = kz_array_create(out, dev, argument->dtype, argument->shape, err);
-	if (st) {
+	if (st || argument->fill == FILL_NONE) {
 		return st;
 	}
 	int64_t size = kz_array_size(*out);

@@ -126,6 +126,8 @@ START_TEST(arrays_are_filled)
 	ck_assert(list[0] == 1 && list[3] == 4);
 	const double *eye = filled("f64[2x3]=eye");
 	ck_assert(eye[0] == 1 && eye[1] == 0 && eye[3] == 0 && eye[4] == 1 && eye[5] == 0);
+	parse("f32[2]=empty");
+	ck_assert_int_eq(argument.fill, FILL_NONE);
 	const uint16_t *half = filled("f16[3]=arange");
 	ck_assert(half[0] == 0 && half[1] == 0x3c00 && half[2] == 0x4000);
 }
@@ -188,7 +190,7 @@ static const struct {
 	{"f32[-4]", "expected an extent", "-"},
 	{"f32[4]5", "expected '=' or the end", "5"},
 	{"f32[4]=", "expected a number", ""},
-	{"f32[4]=rand", "expected arange, random, eye or numbers, got 'rand'", "rand"},
+	{"f32[4]=rand", "expected arange, random, eye, empty or numbers, got 'rand'", "rand"},
 	{"f32[4]=random:x", "expected a seed", "x"},
 	{"f32[4]=1,2,3", "expected 4 values, or one for all, got 3", "1,2,3"},
 	{"f32[4]=1,two,3,4", "expected a number, got 'two'", "two"},
