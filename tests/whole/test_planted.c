@@ -3,11 +3,15 @@
  * The checks on the kernels of tests/data/checks, which have one bug each.  A check finds it, names
  * only lines that end in a comment with the kernel's name, and says what the words of the row say.
  * It says nothing about the mended kernels, nor about those that only look as if they had a bug.
+ *
+ * The files of tests/data/checks/kernels are larger kernels, one each, as people write them.  The
+ * lines where a check may find the bug end in "// BUG".  A comment has the words of `kudzu run`.
  */
 #include "base/common.h"
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "cli/argument.h"
 #include "support/suite.h"
 #include "support/support.h"
 
@@ -243,15 +247,18 @@ static kz_error err;
 static kz_device *dev;
 static kz_module *mod;
 static char *source;
+static int kernels_seen; /* reports of one of the larger kernels */
 
-static void planted_open(const struct planted_check *check, bool fixed, bool wide)
+static void planted_open(const char *name, const char *check, bool fixed, bool wide)
 {
+	static char instance[64];
+	static const char *const instances[] = {instance, NULL};
 	static const char *const defines[] = {"FIXED", NULL}, *const folders[] = {FOLDER, NULL};
-	char path[64];
+	char path[96];
 	size_t size;
 	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
-	snprintf(path, sizeof(path), FOLDER "/%s.cu", check->name);
-	setenv("KUDZU_CHECK", check->setting, 1);
+	snprintf(path, sizeof(path), FOLDER "/%s.cu", name);
+	setenv("KUDZU_CHECK", check, 1);
 	setenv("KUDZU_CHECK_PRINT", "0", 1);
 	setenv("KUDZU_CPU_WIDTH", wide ? "32" : "1", 1);
 	err = (kz_error)KZ_ERROR_INIT;
@@ -259,6 +266,8 @@ static void planted_open(const struct planted_check *check, bool fixed, bool wid
 	options.name = path;
 	options.include_dirs = folders;
 	options.defines = fixed ? defines : NULL;
+	const char *run = strstr(source, "// run: ");
+	options.instances = run && sscanf(run, "// run: -k %63s", instance) == 1 ? instances : NULL;
 	ok(kz_device_open(&dev, "cpu", &err));
 	ok(kz_module_compile(&mod, dev, source, &options, &err));
 }
@@ -355,7 +364,7 @@ START_TEST(a_planted_bug_is_found_at_its_line)
 	const struct planted *p = &planted[_i];
 	const struct planted_check *check = planted_find_check(p->check);
 	struct seen seen = {p, 0};
-	planted_open(check, false, _i % 2 == 1);
+	planted_open(check->name, check->setting, false, _i % 2 == 1);
 	planted_run(p, check, false);
 	ok(kz_device_reports(dev, planted_see, &seen, &err));
 	ck_assert_msg(seen.count >= 1 && seen.count <= check->most, "%s: %d reports", p->kernel,
@@ -369,7 +378,7 @@ START_TEST(kernels_without_a_bug_have_no_report)
 {
 	const struct planted_check *check = &checks[_i / 2];
 	struct seen seen = {NULL, 0};
-	planted_open(check, true, _i % 2 == 1);
+	planted_open(check->name, check->setting, true, _i % 2 == 1);
 	for (size_t i = 0; i < countof(planted); i++) {
 		if (strcmp(planted[i].check, check->name) == 0) {
 			planted_run(&planted[i], check, true);
@@ -412,7 +421,7 @@ START_TEST(suppressed_reports_are_left_out)
 	}
 	const struct planted_check *check = planted_find_check(p->check);
 	struct seen seen = {p, 0};
-	planted_open(check, false, true);
+	planted_open(check->name, check->setting, false, true);
 	while (!planted_is_at(line, p->kernel)) {
 		line++;
 	}
@@ -422,6 +431,205 @@ START_TEST(suppressed_reports_are_left_out)
 	planted_run(p, check, false);
 	ok(kz_device_reports(dev, planted_see, &seen, &err));
 	ck_assert_msg(seen.count == suppressed[_i].count, "'%s': %d reports", setting, seen.count);
+	planted_close();
+}
+END_TEST
+
+/* --- Larger kernels --- */
+
+#define KERNELS FOLDER "/kernels"
+enum { WORDS_MOST = 16 };
+
+/* A name begins with the check that finds the bug. */
+static const char *const kernels[] = {
+	"init_argmax_identity",
+	"init_global_partials",
+	"init_half_halo",
+	"init_heap_next",
+	"init_local_bins",
+	"init_matmul_edge",
+	"init_pipeline_stage",
+	"init_scan_padding",
+	"init_shared_histogram",
+	"init_tail_reduction",
+	"init_warp_sums",
+	"memory_constant_weights",
+	"memory_cp_async_tail",
+	"memory_hash_probe",
+	"memory_histogram_top",
+	"memory_list_after_free",
+	"memory_local_topk",
+	"memory_pitch_units",
+	"memory_stencil_rows",
+	"memory_transpose_inlined",
+	"memory_vector_offset",
+	"memory_wmma_ragged_k",
+	"race_async_neighbour",
+	"race_block_scope",
+	"race_broadcast",
+	"race_compaction_peek",
+	"race_half_warp_mask",
+	"race_in_place_stencil",
+	"race_last_block_fence",
+	"race_lock_without_fence",
+	"race_matmul_loop",
+	"race_named_barrier",
+	"race_warp_tail",
+	"sync_async_last_stage",
+	"sync_ballot_in_loop",
+	"sync_barrier_in_helper",
+	"sync_grid_barrier",
+	"sync_mbarrier_count",
+	"sync_named_count",
+	"sync_shuffle_from_absent",
+	"sync_shuffle_in_branch",
+	"sync_stride_loop_barrier",
+	"sync_syncwarp_other_half",
+	"sync_two_barriers",
+	"sync_volatile_lockstep",
+};
+
+/* How a kernel is launched, and what with. */
+struct planted_call {
+	char name[64];
+	uint32_t grid[3], block[3], shared;
+	kz_arg values[WORDS_MOST];
+	char scalars[WORDS_MOST][8];
+	kz_array *arrays[WORDS_MOST];
+	size_t count;
+};
+
+static void planted_read_extents(uint32_t out[3], const char *text)
+{
+	out[0] = out[1] = out[2] = 1;
+	ck_assert_int_ge(sscanf(text, "%u,%u,%u", &out[0], &out[1], &out[2]), 1);
+}
+
+static kz_array *planted_make_array(const struct argument *argument)
+{
+	kz_array *array;
+	ok(kz_array_create(&array, dev, argument->dtype, argument->shape, &err));
+	if (argument->fill != FILL_NONE) {
+		const size_t size = (size_t)kz_array_size(array);
+		void *host = mem_zalloc(size, 1);
+		argument_fill(argument, host);
+		ok(kz_array_set(array, host, size, &err));
+		mem_free(host);
+	}
+	return array;
+}
+
+static void planted_add_argument(struct planted_call *call, const char *word)
+{
+	struct argument argument;
+	struct argument_fault fault;
+	const size_t i = call->count++;
+	ck_assert_msg(argument_parse(&argument, word, &fault), "%s: %s", word, fault.message);
+	if (argument.kind == ARGUMENT_ARRAY) {
+		call->arrays[i] = planted_make_array(&argument);
+		call->values[i] = KZ_ARG(call->arrays[i]);
+	} else {
+		argument_fill(&argument, call->scalars[i]);
+		call->values[i] = kz_arg_pointer(KZ_ARG_VALUE, call->scalars[i],
+			kz_dtype_size(argument.dtype));
+	}
+}
+
+/* Read the comment "// run: ..." of the source.  The kernel is its only one, unless -k names it. */
+static void planted_read_call(struct planted_call *call)
+{
+	char line[256], *rest = line, *word;
+	const char *run = strstr(source, "// run: "), *kernel = strstr(source, "__global__ void ");
+	ck_assert(run && kernel);
+	memset(call, 0, sizeof(*call));
+	kernel += strlen("__global__ void ");
+	snprintf(call->name, sizeof(call->name), "%.*s", (int)strcspn(kernel, "("), kernel);
+	run += strlen("// run: ");
+	snprintf(line, sizeof(line), "%.*s", (int)strcspn(run, "\n"), run);
+	while ((word = strtok_r(rest, " ", &rest))) {
+		if (*word != '-') {
+			planted_add_argument(call, word);
+			continue;
+		}
+		const char *value = strtok_r(rest, " ", &rest);
+		if (strcmp(word, "--grid") == 0) {
+			planted_read_extents(call->grid, value);
+		} else if (strcmp(word, "--block") == 0) {
+			planted_read_extents(call->block, value);
+		} else if (strcmp(word, "--shared") == 0) {
+			call->shared = (uint32_t)strtoul(value, NULL, 10);
+		} else {
+			snprintf(call->name, sizeof(call->name), "%s", value);
+		}
+	}
+}
+
+/* Run the kernel of a file: what became of it. */
+static kz_status planted_run_file(void)
+{
+	struct planted_call call;
+	kz_kernel *kernel;
+	kz_launch_options options = KZ_LAUNCH_OPTIONS_INIT;
+	planted_read_call(&call);
+	options.shared_size = call.shared;
+	ok(kz_module_kernel(&kernel, mod, call.name, &err));
+	ok(kz_launch(kernel, kz_dim(call.grid[0], call.grid[1], call.grid[2]),
+		kz_dim(call.block[0], call.block[1], call.block[2]), &options, &err,
+		(kz_args){call.values, call.count}));
+	const kz_status st = kz_device_synchronize(dev, &err);
+	kz_error_clear(&err);
+	for (size_t i = 0; i < call.count; i++) {
+		kz_array_release(call.arrays[i]);
+	}
+	return st;
+}
+
+/* Whether a report names a line that ends in "// BUG". */
+static bool planted_names_bug(const char *text, const char *path)
+{
+	const size_t size = strlen(path);
+	while ((text = strstr(text, path))) {
+		text += size;
+		if (*text == ':' && planted_is_at(atoi(text + 1), "BUG")) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void planted_see_file(void *user, const kz_report *report)
+{
+	const char *name = user;
+	char path[96];
+	snprintf(path, sizeof(path), "kernels/%s.cu", name);
+	ck_assert_msg(strncmp(name, report->check, strlen(report->check)) == 0, "%s", report->text);
+	ck_assert_msg(planted_names_bug(report->text, path), "%s", report->text);
+	kernels_seen++;
+}
+
+START_TEST(the_bug_of_a_larger_kernel_is_found_at_its_line)
+{
+	const char *name = kernels[_i];
+	char path[64], check[16];
+	snprintf(path, sizeof(path), "kernels/%s", name);
+	snprintf(check, sizeof(check), "%.*s", (int)strcspn(name, "_"), name);
+	planted_open(path, check, false, _i % 2 == 1);
+	(void)planted_run_file();
+	ok(kz_device_reports(dev, planted_see_file, (void *)(uintptr_t)name, &err));
+	ck_assert_msg(kernels_seen > 0, "%s: no report", name);
+	planted_close();
+}
+END_TEST
+
+START_TEST(a_larger_kernel_without_the_bug_has_no_report)
+{
+	char path[64];
+	struct seen seen = {NULL, 0};
+	snprintf(path, sizeof(path), "kernels/%s", kernels[_i]);
+	planted_open(path, "all", true, _i % 2 == 0);
+	const kz_status st = planted_run_file();
+	ck_assert_msg(st == KZ_OK, "%s: status %d", path, (int)st);
+	ok(kz_device_reports(dev, planted_see, &seen, &err));
 	planted_close();
 }
 END_TEST
@@ -440,6 +648,11 @@ SUITE(planted)
 	}
 	tc = suite_add_case(s, "mended");
 	tcase_add_loop_test(tc, kernels_without_a_bug_have_no_report, 0, 2 * (int)countof(checks));
+	tc = suite_add_case(s, "kernels");
+	tcase_add_loop_test(tc, the_bug_of_a_larger_kernel_is_found_at_its_line, 0,
+		(int)countof(kernels));
+	tcase_add_loop_test(tc, a_larger_kernel_without_the_bug_has_no_report, 0,
+		(int)countof(kernels));
 	tc = suite_add_case(s, "suppressed");
 	tcase_add_loop_test(tc, suppressed_reports_are_left_out, 0, (int)countof(suppressed));
 	return s;
