@@ -51,7 +51,8 @@ static uint64_t stall_mix_block(uint64_t hash, const struct launch_job *job,
 		hash = stall_mix(hash, block->slots[i].resume);
 	}
 	if (block->is_mixed) {
-		hash = stall_mix_bytes(hash, block->scheduler.ready, sizeof(block->scheduler.ready));
+		hash = stall_mix_bytes(hash, block->scheduler.ready,
+			sizeof(block->scheduler.ready));
 	}
 	hash = stall_mix_bytes(hash, frame->frames.data, frame->layout.frames_size);
 	hash = stall_mix_bytes(hash, frame->shared.data, job->shared_size);
