@@ -71,7 +71,7 @@ __device__ inline kz_task kz_find_task(const kz_extents &extents, long long at)
 		task.offset[k] = tile * extents.operands[k].tile
 			+ chunk * extents.operands[k].chunk;
 	}
-	for (long long d = extents.ndim - 1; d >= 0; d--) {
+	_Pragma("unroll 1") for (long long d = extents.ndim - 1; d >= 0; d--) {
 		const long long place = d ? kz_split(at, extents.dims[d]) : at;
 		_Pragma("unroll") for (int k = 0; k < KZ_OPERANDS; k++) {
 			task.offset[k] += place * extents.operands[k].strides[d];

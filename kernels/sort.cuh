@@ -113,7 +113,7 @@ static __device__ inline void kz_count(unsigned *counts, const kz_key *keys, kz_
 	kz_i64 end, int pass,
 	const kz_ordering &order)
 {
-	for (kz_i64 i = begin; i < end; i++) {
+	_Pragma("unroll 4") for (kz_i64 i = begin; i < end; i++) {
 		counts[kz_digit(keys[i], pass, order)]++;
 	}
 }
@@ -131,7 +131,7 @@ static __device__ inline void kz_sum(kz_i64 *places, const unsigned *counts)
 /* Move the keys of a tile to the places of their digits, and these on. */
 static __device__ inline void kz_move(kz_i64 *places, const kz_step &step, kz_i64 begin, kz_i64 end)
 {
-	for (kz_i64 i = begin; i < end; i++) {
+	_Pragma("unroll 4") for (kz_i64 i = begin; i < end; i++) {
 		const kz_key key = step.from.keys[i];
 		kz_store(step.to, places[kz_digit(key, step.pass, step.order)]++, key,
 			kz_load(step.from, i, step.state));

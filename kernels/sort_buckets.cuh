@@ -123,7 +123,7 @@ extern "C" __global__ void KZ_BOUNDS kz_count_buckets(const kz_rows rows, const 
 			chunk[i] = (unsigned short)kz_bucket_of(table,
 				kz_order(keys[i].part[0], order), own);
 		}
-		for (int i = 0; i < n; i++) {
+		_Pragma("unroll 4") for (int i = 0; i < n; i++) {
 			local[chunk[i]]++;
 		}
 		for (int i = 0; i < n; i++) {
@@ -251,7 +251,7 @@ static __device__ inline void kz_sum_counts(unsigned *counts, unsigned mask)
 static __device__ inline void kz_move_ranks(const kz_ranks &to, const kz_ranks &from, kz_i64 n,
 	unsigned *places, int shift, unsigned mask)
 {
-	for (kz_i64 i = 0; i < n; i++) {
+	_Pragma("unroll 4") for (kz_i64 i = 0; i < n; i++) {
 		kz_put(to, places[(unsigned)(from.ranks[i] >> shift) & mask]++, from, i);
 	}
 }
@@ -269,7 +269,7 @@ static __device__ inline void kz_sort_bits(kz_ranks *at, const kz_ranks (&others
 		KZ_NO_UNROLL for (unsigned d = 0; d <= mask; d++) {
 			counts[0][d] = counts[1][d] = 0;
 		}
-		for (kz_i64 i = 0; i < n; i++) {
+		_Pragma("unroll 4") for (kz_i64 i = 0; i < n; i++) {
 			const kz_bits rank = at->ranks[i];
 			counts[0][(unsigned)(rank >> shift) & mask]++;
 			counts[1][(unsigned)(rank >> second) & mask]++;

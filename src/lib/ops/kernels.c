@@ -180,6 +180,22 @@ static void kernels_write_schedule(struct str *source, const struct kernel_famil
 		schedule->tile, schedule->each);
 }
 
+/* As fast as the options say, if NVRTC knows how: it does from CUDA 12.9 on. */
+static kz_status kernels_compile_source(struct kz_module **out, struct kz_device *dev,
+	const char *source, kz_compile_options *options, kz_error *err)
+{
+	const bool mine = error_is_clean(err);
+	kz_status st = kz_module_compile(out, dev, source, options, err);
+	if (st == KZ_VERSION && options->fast_compile) {
+		if (mine) {
+			kz_error_clear(err);
+		}
+		options->fast_compile = KZ_FAST_COMPILE_OFF;
+		st = kz_module_compile(out, dev, source, options, err);
+	}
+	return st;
+}
+
 static kz_status kernels_compile(struct kz_module **out, struct kz_kernel **kernel,
 	struct kz_device *dev, const struct kernels_want *want, kz_error *err)
 {
@@ -195,9 +211,11 @@ static kz_status kernels_compile(struct kz_module **out, struct kz_kernel **kern
 	options.name = kernels_name(want);
 	options.nvrtc_options = nvrtc_options;
 	options.no_prelude = 1;
+	options.fast_compile = want->family->is_brief && schedule_kind(dev) == SCHEDULE_ONE
+		? KZ_FAST_COMPILE_MIN : KZ_FAST_COMPILE_OFF;
 	if (source.failed) {
 		st = error_no_memory(err);
-	} else if (!(st = kz_module_compile(&module, dev, source.data, &options, err))) {
+	} else if (!(st = kernels_compile_source(&module, dev, source.data, &options, err))) {
 		st = kz_module_kernel(kernel, module, "kz_kernel", err);
 	} else if (st == KZ_COMPILE && mine) {
 		user_text_explain(err, kernels_name(want), source.data);

@@ -22,6 +22,8 @@ struct kernel_family {
 	const char *name; /* in errors and profilers, where a kernel has no name of its own */
 	kernels_write *write;
 	struct schedule schedules[SCHEDULES];
+	bool is_brief; /* NVRTC may do less where the device optimizes again: that takes half of
+	                  the time, but some kernels are slower then */
 };
 
 /* Whether a block has one thread, which walks over all that the block does. */

@@ -278,4 +278,5 @@ void reduce_write(struct str *source, const void *context)
 
 const struct kernel_family reduce_family = {
 	"reduce", reduce_write, {[SCHEDULE_MANY] = {REDUCE_BLOCK}, [SCHEDULE_ONE] = {1}},
+	.is_brief = true,
 };

@@ -28,7 +28,7 @@ static void transpose_write_source(struct str *source, const void *context)
 /* `tile` is rows and columns of words. */
 static const struct kernel_family transpose_family = {
 	"transpose", transpose_write_source,
-	{[SCHEDULE_MANY] = {256, 32}, [SCHEDULE_ONE] = {1, 64}},
+	{[SCHEDULE_MANY] = {256, 32}, [SCHEDULE_ONE] = {1, 64}}, .is_brief = true,
 };
 
 bool transpose_suits(struct transpose *copy)

@@ -94,6 +94,7 @@ static void sort_write_source(struct str *source, const void *context)
 
 static const struct kernel_family sort_family = {
 	"sort", sort_write_source, {[SCHEDULE_MANY] = {BLOCK, 4096}, [SCHEDULE_ONE] = {1, 32768}},
+	.is_brief = true,
 };
 
 static const struct schedule *sort_schedule(const struct kz_device *dev)
