@@ -73,7 +73,8 @@ typedef void kz_report_fn(void *user, const kz_report *report);
 /**
  * Pass each bug that checks have found on CPU devices since the process began to a function.
  *
- * It does not wait for work that is not done yet.
+ * It does not wait for work that is not done yet.  After 1,000 bugs there is one more report, which
+ * says that the others were dropped; its count says how often.
  * @param dev a CPU device with a check on.
  * @param each called once for each report, in the order in which they were found.  The texts of
  *        `report` live as long as the call.

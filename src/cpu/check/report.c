@@ -17,6 +17,7 @@
 #include "cpu/check/report_file.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/env.h"
 #include "base/file.h"
 #include "base/str.h"
@@ -33,7 +34,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define REPORT_MOST 1000 /* that are kept; later ones are dropped */
+#define REPORT_MOST 1000 /* that are kept; later ones are dropped (report_drop) */
 #define HIDDEN_MOST 10000 /* likewise */
 
 struct kept_report {
@@ -53,6 +54,7 @@ static struct {
 	struct kept_report **end; /* NULL: nothing is kept */
 	size_t count;
 	size_t hidden; /* which `count` leaves out */
+	struct kept_report *rest; /* what stands for all that are dropped, or NULL */
 } reports = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* --- Text --- */
@@ -277,23 +279,46 @@ static struct kept_report *report_make(const struct report *report)
 	return kept;
 }
 
+/* What a program and the processes that it starts have in common: the file in which the command
+ * counts their reports.  Without that, a process and those that it forks later. */
+static const char *report_run(void)
+{
+	static char run[64];
+	const char *path = settings_tally_file();
+	const char *name = path ? strrchr(path, '/') : NULL;
+	if (path) {
+		return name ? name + 1 : path;
+	}
+	if (run[0] == '\0') {
+		snprintf(run, sizeof(run), "%ld-%" PRIx64, (long)getpid(), clock_now_ns());
+	}
+	return run;
+}
+
+static void report_print(const char *text)
+{
+	(void)file_print(stderr, text, strlen(text));
+	(void)file_flush(stderr);
+}
+
 /* The lock is held.  If the file cannot be written, standard error says so: a check that fails
  * silently looks like one that has found nothing. */
 static void report_save_locked(void)
 {
 	const char *path = settings_report_file();
 	struct kudzu_report *all = path ? mem_zalloc(reports.count + 1, sizeof(*all)) : NULL;
-	size_t count = 0;
+	struct report_file file = {path, report_run(), getpid(), settings_checks(), all};
 	for (const struct kept_report *kept = reports.first; all && kept; kept = kept->next) {
 		if (!kept->is_hidden) {
-			all[count++] = kept->out;
+			file.rest = kept == reports.rest ? &all[file.count] : file.rest;
+			all[file.count++] = kept->out;
 		}
 	}
-	if (path && !(all && report_file_write(path, settings_checks(), all, count))) {
+	if (path && !(all && report_file_write(&file))) {
 		char text[256];
 		snprintf(text, sizeof(text), "kudzu: KUDZU_CHECK_REPORT: cannot write '%.150s'\n",
 			path);
-		(void)file_print(stderr, text, strlen(text));
+		report_print(text);
 	}
 	mem_free(all);
 }
@@ -319,29 +344,61 @@ void report_save(void)
 	pthread_mutex_unlock(&reports.lock);
 }
 
+static void report_append(struct kept_report *kept)
+{
+	*(reports.end ? reports.end : &reports.first) = kept;
+	reports.end = &kept->next;
+	kept->same = kept;
+}
+
+/* Tell everybody of a report, for which there may be no memory. */
+static void report_tell(const struct kept_report *kept)
+{
+	report_tally('!');
+	if (!kept) {
+		report_print("kudzu: a check has found a bug, and there is no memory to report it\n");
+		return;
+	}
+	reports.count++;
+	report_save_locked();
+	if (settings_prints_reports()) {
+		report_print(kept->out.text);
+	}
+}
+
 /* A report of lines of PTX that are new, with the lock held. */
 static void report_add_new(const struct report *report)
 {
 	struct kept_report *kept = report_make(report);
-	if (!kept) {
-		return;
+	if (kept) {
+		report_append(kept);
+		kept->same = report_find_places(kept);
+		kept->is_hidden = kept->same != kept || report_is_suppressed(kept);
 	}
-	*(reports.end ? reports.end : &reports.first) = kept;
-	reports.end = &kept->next;
-	kept->same = report_find_places(kept);
-	kept->is_hidden = kept->same != kept || report_is_suppressed(kept);
-	if (kept->is_hidden) {
+	if (kept && kept->is_hidden) {
 		kept->same->out.count += kept->out.count;
 		reports.hidden++;
+	} else {
+		report_tell(kept);
+	}
+}
+
+/* There are too many reports: one that says so counts for this one and all later ones. */
+static void report_drop(const struct report *report)
+{
+	if (reports.rest) {
+		reports.rest->out.count += report_count(report);
 		return;
 	}
-	reports.count++;
-	report_tally('!');
-	report_save_locked();
-	if (settings_prints_reports()) {
-		(void)file_print(stderr, kept->out.text, strlen(kept->out.text));
-		(void)file_flush(stderr);
+	struct report rest = *report;
+	rest.side_count = 1;
+	snprintf(rest.sides[0].what, sizeof(rest.sides[0].what),
+		"too many bugs were found: this one and all other new ones are not reported");
+	reports.rest = report_make(&rest);
+	if (reports.rest) {
+		report_append(reports.rest);
 	}
+	report_tell(reports.rest);
 }
 
 void report_add(const struct report *report)
@@ -353,6 +410,8 @@ void report_add(const struct report *report)
 		kept->same->out.count += report_count(report);
 	} else if (reports.count < REPORT_MOST && reports.hidden < HIDDEN_MOST) {
 		report_add_new(report);
+	} else {
+		report_drop(report);
 	}
 	pthread_mutex_unlock(&reports.lock);
 	fault_release();
