@@ -120,6 +120,7 @@ struct profile_finder {
 	struct profile_kernel *kernel;
 	const struct ptx_module *module;
 	size_t cap;            /* room for places */
+	const struct ptx_loc *last; /* of the last instruction that had one with a line */
 };
 
 static size_t profile_add_place(struct profile_finder *f, const struct profile_place *wish)
@@ -177,10 +178,18 @@ static size_t profile_place_of_loc(struct profile_finder *f, const struct ptx_lo
 	return profile_put_place(f, &wish);
 }
 
-/* Without line information, its line of PTX. */
+static bool profile_has_line(const struct ptx_inst *inst)
+{
+	return inst->loc && inst->loc->line > 0;
+}
+
+/* Code that belongs to no line of the source, `.loc 1 0 0`, counts for the line before it, and the
+ * loads of parameters, before the first .loc, count for the first line.  Without line information
+ * it is the line of PTX. */
 static size_t profile_place_of(struct profile_finder *f, const struct ptx_inst *inst)
 {
-	return inst->loc && inst->loc->line > 0 ? profile_place_of_loc(f, inst->loc)
+	f->last = profile_has_line(inst) ? inst->loc : f->last;
+	return f->last ? profile_place_of_loc(f, f->last)
 		: profile_put_place(f, &(struct profile_place){.line = (uint32_t)inst->line});
 }
 
@@ -201,7 +210,10 @@ static void profile_describe_inst(struct profile_inst *out, const struct ptx_ins
 static bool profile_describe(struct profile_kernel *kernel, const struct ptx_module *module,
 	const struct ptx_func *func, const struct counters *plan)
 {
-	struct profile_finder finder = {kernel, module, 0};
+	struct profile_finder finder = {kernel, module, 0, NULL};
+	for (size_t i = 0; i < func->inst_count && !finder.last; i++) {
+		finder.last = profile_has_line(&func->insts[i]) ? func->insts[i].loc : NULL;
+	}
 	for (size_t b = 0; b < func->block_count; b++) {
 		const struct ptx_block *block = &func->blocks[b];
 		for (size_t i = block->first; i < block->end; i++) {
