@@ -302,8 +302,25 @@ still there."""
     def __init__(self, function):
         super().__init__(function, internal=True)
 
+        self.seen = set()
+
     def stop(self):
-        return kudzu_frames()[1] is not None
+        return kudzu_frames()[1] is not None and self.is_new()
+
+    def is_new(self):
+        """Whether it is the first failure of the launch, or another report than those before."""
+        frame = gdb.newest_frame()
+        try:
+            if frame.name() == "rt_fail":
+                return int(frame.read_var("warp")["fail"]["code"]) == 0
+            report = frame.read_var("report")
+            key = (int(report["check"]), int(report["kernel"]),
+                   int(report["sides"][0]["line"]), int(report["sides"][1]["line"]))
+        except gdb.error:
+            return True
+        is_new = key not in self.seen
+        self.seen.add(key)
+        return is_new
 
 
 def kudzu_note_library(event):
@@ -313,6 +330,21 @@ def kudzu_note_library(event):
         for function in ("rt_fail", "report_add"):
             if gdb.lookup_global_symbol(function) or gdb.lookup_static_symbol(function):
                 KudzuFailure(function)
+
+
+def kudzu_failure_text():
+    """What the device says of a failure at which it stops, or None."""
+    frame = gdb.newest_frame()
+    while frame is not None and frame.name() in ("rt_fail", "rt_deny", "report_add"):
+        try:
+            if frame.name() == "report_add":
+                return frame.read_var("report")["sides"][0]["what"].string()
+            if frame.name() == "rt_deny":
+                return frame.read_var("text").string()
+        except (gdb.error, ValueError):
+            return None
+        frame = frame.older()
+    return None
 
 
 def kudzu_show_failure(event):
@@ -325,6 +357,9 @@ def kudzu_show_failure(event):
     while frame is not None and frame != launch:
         if frame.type() == gdb.INLINE_FRAME and frame.pc() == launch.pc():
             frame.select()
+            text = kudzu_failure_text()
+            if text:
+                print("kudzu: " + text)
             gdb.execute("frame")
             return
         frame = frame.older()

@@ -69,6 +69,7 @@ def stop_at(mark, condition=""):
 
 
 def end():
-    gdb.execute("kill", to_string=True)
+    if gdb.selected_inferior().pid:
+        gdb.execute("kill", to_string=True)
     if not failed:
         print("as expected")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# A failed assertion stops in the kernel; so does what a check finds.
+# A failed assertion stops in the kernel.
 from expect import *
 
 run("run")
