@@ -44,7 +44,13 @@ typedef enum kz_check {
 	KZ_CHECK_RACE = 4,
 	/** "sync": a barrier that some threads of a block never come to, a mask that does not name
 	    the threads that use it, a deadlock, an asynchronous copy that is read too early. */
-	KZ_CHECK_SYNC = 8
+	KZ_CHECK_SYNC = 8,
+	/** "nan": an instruction that makes NaN or an infinity out of operands that are neither,
+	    if its result matters. */
+	KZ_CHECK_NAN = 16,
+	/** "int": a signed number that does not fit, a shift by all bits or more, a division by
+	    zero. */
+	KZ_CHECK_INT = 32
 } kz_check;
 
 /** An access, or a thread that waits, that a report is about. */

@@ -10,7 +10,9 @@
 	X(MEMORY, "memory") /* accesses outside of allocations and variables, misaligned ones */ \
 	X(INIT, "init")     /* uses of memory that nothing has written */ \
 	X(RACE, "race")     /* two accesses, one of them a write, that nothing orders */ \
-	X(SYNC, "sync")     /* barriers, masks and copies that threads use wrongly */
+	X(SYNC, "sync")     /* barriers, masks and copies that threads use wrongly */ \
+	X(NAN, "nan")       /* instructions that make NaN or an infinity of finite operands */ \
+	X(INT, "int")       /* integers that do not fit, divisions by zero, oversized shifts */
 
 enum check {
 #define X(symbol, name) CHECK_##symbol,
@@ -38,6 +40,13 @@ static inline unsigned check_bit(enum check check)
  * also as the upper half of a double. */
 #define CHECK_UNWRITTEN UINT32_C(0x7ffbad5b)
 
-#define CHECK_ALL ((1u << CHECK_COUNT) - 1)
+/* The blame of a value is the PTX line of the instruction that made it wrong, or 0 if nothing is
+ * wrong.  With this bit it is for CHECK_INT, else for CHECK_NAN. */
+#define CHECK_BLAME_INT UINT32_C(0x80000000)
+
+/* What `all` means: bugs.  The other checks are on if they are named. */
+#define CHECK_ALL ((1u << CHECK_NAN) - 1)
+#define CHECK_OF_VALUES (1u << CHECK_NAN | 1u << CHECK_INT)
+#define CHECK_ANY ((1u << CHECK_COUNT) - 1)
 
 #endif

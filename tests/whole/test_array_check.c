@@ -189,7 +189,7 @@ START_TEST(an_unknown_check_is_an_error_that_says_what_is_expected)
 	setenv("KUDZU_CHECK", value, 1);
 	ck_assert_int_eq(kz_device_open(&dev, "cpu", &err), KZ_INVALID);
 	snprintf(said, sizeof(said), "KUDZU_CHECK is '%s': expected a list of memory, init, race, "
-		"sync, or all", value);
+		"sync, nan, int, or all", value);
 	ck_assert_msg(strstr(err.log, said) != NULL, "'%s' is not in: %s", said, err.log);
 	kz_error_clear(&err);
 }

@@ -19,6 +19,7 @@
 #include "base/alloc.h"
 #include "cpu/check/race.h"
 #include "cpu/check/report.h"
+#include "cpu/check/values.h"
 #include "cpu/exec/worker_pool.h"
 #include "cpu/mem/fault.h"
 #include "cpu/profile/profile.h"
@@ -180,6 +181,8 @@ static CUresult context_create_locked(struct context **out, unsigned flags, CUde
 	context->host.check = access_check;
 	context->host.watch = race_watch;
 	context->host.meet = race_collect;
+	context->host.made = values_keep;
+	context->host.blame = values_report;
 	if (settings_checks() != 0) {
 		report_save();
 	}

@@ -176,7 +176,7 @@ bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const struct jit_order *o
 	struct emit e = {.ir = ir, .module = order->module, .func = order->func, .diag = diag,
 		.width = width, .asks = order->asks, .checks = order->checks,
 		.is_debugged = order->is_debugged,
-		.questions = order->asks && (order->checks == 0 || order->checks
+		.questions = order->asks && ((order->checks & CHECK_ALL) == 0 || order->checks
 			& (check_bit(CHECK_MEMORY) | check_bit(CHECK_INIT))),
 		.watches = order->checks & (check_bit(CHECK_RACE) | check_bit(CHECK_SYNC)),
 		.has_avx512 = strstr(features, "+avx512f"), .has_avx2 = strstr(features, "+avx2"),

@@ -136,7 +136,7 @@ static bool interleave_make_members(struct emit *e)
 bool emit_interleave_init(struct emit *e, unsigned count)
 {
 	bool possible = emit_does(e, PASS_WARP_INTERLEAVING) && e->width == WARP_LANES && count > 1
-		&& !e->serial && !e->in_frame && !e->asks;
+		&& !e->serial && !e->in_frame && !e->asks && e->checks == 0;
 	for (size_t i = 0; i < e->func->block_count && possible; i++) {
 		possible = !e->yield_points[i];
 	}

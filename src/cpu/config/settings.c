@@ -240,7 +240,7 @@ const char *settings_tally_file(void)
 
 bool settings_asks(void)
 {
-	return settings_checks() != 0 || settings_get(SETTING_DEVICES, 1) > 1;
+	return settings_checks() & CHECK_ALL || settings_get(SETTING_DEVICES, 1) > 1;
 }
 
 const char *settings_dump_folder(void)

@@ -63,8 +63,8 @@ bool settings_prints_reports(void);
 const char *settings_tally_file(void);
 /* KUDZU_CHECK_REPORT, the file for what checks find; NULL: none. */
 const char *settings_report_file(void);
-/* Whether kernels ask before each access (codegen/memory/emit_check.c): for a check, or because
- * there is memory of several devices. */
+/* Whether kernels ask before each access (codegen/memory/emit_check.c): for a check of accesses, or
+ * because there is memory of several devices. */
 bool settings_asks(void);
 
 /* KUDZU_CPU_DUMP, the folder for the IR and the assembly of kernels; NULL if it is not set.  If

@@ -20,6 +20,7 @@
 #include "cpu/ir/ssa.h"
 
 #include "base/alloc.h"
+#include "cpu/ir/blame.h"
 #include "cpu/ir/cfg.h"
 #include "cpu/ir/lower.h"
 
@@ -614,6 +615,6 @@ bool ssa_build(struct ptx_module *module, struct ptx_func *func, struct ptx_diag
 
 bool ssa_prepare(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag)
 {
-	return func->blocks || (lower_func(module, func, diag) && cfg_build(module, func, diag)
-		&& ssa_build(module, func, diag));
+	return func->blocks || (lower_func(module, func, diag) && blame_func(module, func, diag)
+		&& cfg_build(module, func, diag) && ssa_build(module, func, diag));
 }

@@ -191,6 +191,7 @@ bool jit_create(struct jit **out, struct ptx_module *module, struct ptx_diag *di
 	(*out)->width = module->is_scheduled || (*out)->is_debugged ? 1
 		: (uint32_t)settings_get(SETTING_WIDTH, 0);
 	(*out)->checks = settings_checks();
+	module->blamed = (*out)->checks & CHECK_OF_VALUES;
 	(*out)->asks = settings_asks();
 	(*out)->profile = settings_profile();
 	return true;
@@ -526,7 +527,7 @@ static void jit_write_key(struct str *out, const struct jit *jit, const struct p
 	struct str generator = STR_INIT;
 	if (kernel_cache_is_on()) {
 		jit_describe_generator(&generator);
-		if (jit->asks) {
+		if (jit->asks || jit->checks != 0) {
 			str_addf(&generator, "checks %x", jit->checks);
 		}
 		str_addf(&generator, "%s%s %" PRIx64,
@@ -573,7 +574,7 @@ static bool jit_get(struct jit_kernel *out, struct jit *jit, struct ptx_func *fu
 			|| jit_compile_gated(out, jit, func, diag);
 		kernel_cache_unlock(lock);
 	}
-	out->asks = jit->asks;
+	out->is_checked = jit->asks || jit->checks != 0;
 	out->is_scheduled = jit->module->is_scheduled;
 	jit->keys = NULL;
 	for (size_t i = 0; i < countof(keys); i++) {

@@ -35,7 +35,7 @@ struct jit_kernel {
 	size_t frame_size;     /* bytes that each warp keeps between calls; 0 if it never yields */
 	bool is_straight;      /* it ends after as many instructions as it has */
 	bool in_order;         /* its blocks may wait for others */
-	bool asks;             /* before each access, see emit_check.c */
+	bool is_checked;       /* it calls what needs rt_launch.check */
 	bool is_scheduled;     /* its threads run in a random order */
 	bool is_cached;          /* the cache had it: nothing was compiled */
 	struct profile_code *profile; /* NULL: there is none */

@@ -239,8 +239,9 @@ static bool module_read(struct module *module, const char *text, size_t size,
 {
 	struct ptx_module *ptx = &module->ptx;
 	bool is_big = size >= BIG_TEXT, ok = false;
-	/* messages of kernels that ask quote the text; kernels that are parsed later need it */
-	if (is_big || settings_asks()) {
+	/* messages of kernels that are checked quote the text; kernels that are parsed later need
+	 * it */
+	if (is_big || settings_asks() || settings_checks() != 0) {
 		module->text = mem_strndup(text, size);
 		if (!module->text) {
 			return ptx_no_memory(diag);

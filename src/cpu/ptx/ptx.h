@@ -556,6 +556,7 @@ struct ptx_func {
 	bool is_entry;
 	bool is_extern;               /* a declaration: vprintf, malloc, ... */
 	bool is_lowered;              /* by lower.c */
+	bool is_blamed;               /* by blame.c */
 	bool has_loop;                /* among its blocks */
 	bool uses_stack;              /* by flatten.c: a kernel that needs more than local_size */
 	bool uses_heap;               /* and one that calls malloc */
@@ -587,6 +588,8 @@ struct ptx_module {
 	                               * of the module, no function's address is taken */
 	bool is_scheduled;            /* threads yield before they access memory that others may
 	                               * access, too */
+	unsigned blamed;              /* by the caller: the checks for which blame.c rewrites its
+	                               * kernels, a set */
 	struct parser *parser;        /* by parse_declarations, for parse_kernel */
 	bool is_debugged;             /* by the caller: a debugger shall see its kernels */
 };

@@ -167,4 +167,6 @@ const struct rt_calls rt_calls = {
 	.check = rt_check,
 	.count_lines = rt_count_lines,
 	.watch = rt_watch,
+	.made = rt_made,
+	.blame = rt_blame,
 };

@@ -139,6 +139,14 @@ struct check_kernel;
 struct race_block;
 struct rt_warp;
 
+/* What rt_calls.made is told of an instruction. */
+struct rt_made {
+	uint32_t line;                 /* of PTX */
+	uint32_t op;                   /* enum ptx_op */
+	uint32_t types;                /* enum ptx_type, a byte for each value */
+	uint64_t values[4];            /* the result, and the operands */
+};
+
 /* One per launch, read-only while it runs. */
 struct rt_launch {
 	const uint8_t *params;         /* the parameter block, laid out as the kernel declares */
@@ -183,6 +191,9 @@ struct rt_host {
 	 * driver sets both. */
 	void (*watch)(struct rt_warp *warp, uint32_t access);
 	void (*meet)(struct rt_warp *warp, uint32_t what, uint32_t set);
+	/* What rt_calls.made and rt_calls.blame are.  The driver sets both. */
+	void (*made)(struct rt_warp *warp, uint32_t lane, const struct rt_made *made);
+	void (*blame)(struct rt_warp *warp, uint32_t lane, uint32_t blame);
 	/* Where printf and failed assertions go; NULL: to the files of stdio. */
 	pthread_mutex_t output_lock;   /* guards the two below, and is held during the call */
 	kudzu_output_fn *output;
@@ -333,6 +344,10 @@ struct rt_calls {
 		uint32_t counter, uint32_t has_lines, uint32_t is_atomic);
 	/* The lanes in warp->gathers are about to do this at warp->at. */
 	void (*watch)(struct rt_warp *warp, uint32_t access, uint32_t unused);
+	/* An instruction has made something wrong in a lane. */
+	void (*made)(struct rt_warp *warp, uint32_t lane, const struct rt_made *made);
+	/* What is wrong in a lane matters now: its blame (base/checks.h). */
+	void (*blame)(struct rt_warp *warp, uint32_t lane, uint32_t blame);
 };
 
 /* The table that every launch points to. */
@@ -354,10 +369,12 @@ uint64_t rt_malloc(struct rt_warp *warp, uint64_t size);
 uint32_t rt_set_condition(struct rt_warp *warp, uint64_t handle, uint32_t value);
 uint32_t rt_free(struct rt_warp *warp, uint64_t address);
 uint32_t rt_check(struct rt_warp *warp, uint32_t access, uint32_t var);
+void rt_watch(struct rt_warp *warp, uint32_t access, uint32_t unused);
+void rt_made(struct rt_warp *warp, uint32_t lane, const struct rt_made *made);
+void rt_blame(struct rt_warp *warp, uint32_t lane, uint32_t blame);
 /* rt_count.c */
 void rt_count_lines(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
 	uint32_t counter, uint32_t has_lines, uint32_t is_atomic);
-void rt_watch(struct rt_warp *warp, uint32_t access, uint32_t unused);
 /* Report a failure from a function of the table.  The compiled code must then trap. */
 void rt_fail(struct rt_warp *warp, uint32_t code, const char *format, ...) printf_like(3, 4);
 /* The same of the access of a lane.  Address 0: the text says where it is. */

@@ -162,6 +162,22 @@ void rt_watch(struct rt_warp *warp, uint32_t access, uint32_t unused)
 	}
 }
 
+void rt_made(struct rt_warp *warp, uint32_t lane, const struct rt_made *made)
+{
+	const struct rt_host *host = warp->launch->host;
+	if (warp->launch->check && host->made) {
+		host->made(warp, lane, made);
+	}
+}
+
+void rt_blame(struct rt_warp *warp, uint32_t lane, uint32_t blame)
+{
+	const struct rt_host *host = warp->launch->host;
+	if (warp->launch->check && host->blame) {
+		host->blame(warp, lane, blame);
+	}
+}
+
 uint32_t rt_set_condition(struct rt_warp *warp, uint64_t handle, uint32_t value)
 {
 	const struct rt_host *host = warp->launch->host;

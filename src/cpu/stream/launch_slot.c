@@ -39,7 +39,7 @@ struct launch_slot {
 	bool has_own_limit;       /* which is that of the launch, and not the device's */
 	struct launcher *launcher;
 	struct launch_request request;
-	struct check_kernel check;     /* of a kernel that asks */
+	struct check_kernel check;     /* of a kernel that is checked */
 	struct launch_failure failure;
 	struct gap_area params;        /* kernels index arrays in them, too */
 };
@@ -190,12 +190,12 @@ static void launch_slot_init_request(struct launch_slot *slot, const struct kern
 		.static_shared = (uint32_t)function->ptx->shared_size,
 		.dynamic_shared = kernel->dynamic_shared,
 		.uses_reserved_shared = function->ptx->uses_reserved_shared,
-		.check = code->asks ? &slot->check : NULL,
+		.check = code->is_checked ? &slot->check : NULL,
 		.work = launch_slot_work(kernel),
 		.in_order = code->in_order,
 		.cooperative = kernel->is_cooperative
 	};
-	if (unlikely(code->asks)) {
+	if (unlikely(code->is_checked)) {
 		slot->check = (struct check_kernel){.name = function->name,
 			.text = function->module->text, .module = &function->module->ptx,
 			.func = function->ptx, .memory = slot->context->device->memory,

@@ -329,7 +329,7 @@ kz_status kz_device_set_option(kz_device *dev, kz_option option, int64_t value, 
 			device_set_schedule},
 		[KZ_OPTION_PROFILER] = {"KZ_OPTION_PROFILER", "0 or 1", 0x3, 0,
 			device_set_profiler},
-		[KZ_OPTION_CHECK] = {"KZ_OPTION_CHECK", "a set of kz_check", 0, CHECK_ALL,
+		[KZ_OPTION_CHECK] = {"KZ_OPTION_CHECK", "a set of kz_check", 0, CHECK_ANY,
 			device_set_checks},
 	};
 	kz_status st = object_check(dev, OBJECT_DEVICE, err);

@@ -6,6 +6,7 @@
  */
 #include "base/common.h"
 
+#include "cpu/codegen/values/emit_access.h"
 #include "cpu/codegen/values/emit_inst.h"
 #include "cpu/codegen/values/emit_lanes.h"
 #include "cpu/codegen/values/emit_value.h"
@@ -68,4 +69,40 @@ void emit_fail_launch(struct emit *e, const struct ptx_inst *inst)
 	LLVMValueRef code = emit_int(e, 32, (uint64_t)inst->operands[0].value);
 	emit_rt_call(e, offsetof(struct rt_calls, fail), LLVMVoidTypeInContext(e->context), &code,
 		1);
+}
+
+/* Of a lane: put down what it has made, and tell. */
+static void call_made(struct emit *e, const struct ptx_inst *inst)
+{
+	uint32_t types = 0;
+	if (!e->made) {
+		e->made = emit_room(e, LLVMArrayType(e->s.i64,
+			sizeof(struct rt_made) / sizeof(uint64_t)), "made");
+	}
+	LLVMValueRef made = ir_bitcast(e, e->made, e->ptr);
+	for (unsigned i = 0; i + 1 < inst->operand_count; i++) {
+		LLVMValueRef value = emit_use(e, &inst->operands[i + 1], inst->types[i]);
+		types |= (uint32_t)inst->types[i] << 8 * i;
+		emit_set_field(e, made, offsetof(struct rt_made, values[i]),
+			ir_zext(e, emit_bits(e, value), e->s.i64));
+	}
+	emit_set_field(e, made, offsetof(struct rt_made, line), emit_u32(e, (uint64_t)inst->line));
+	emit_set_field(e, made, offsetof(struct rt_made, op),
+		emit_u32(e, (uint64_t)inst->operands[0].value));
+	emit_set_field(e, made, offsetof(struct rt_made, types), emit_u32(e, types));
+	LLVMValueRef args[] = {emit_lane_number(e), made};
+	emit_call_once(e, offsetof(struct rt_calls, made), LLVMVoidTypeInContext(e->context), args,
+		countof(args));
+}
+
+void emit_made(struct emit *e, const struct ptx_inst *inst)
+{
+	emit_each_lane(e, inst, call_made);
+}
+
+void emit_blame(struct emit *e, const struct ptx_inst *inst)
+{
+	LLVMValueRef args[] = {emit_lane_number(e), emit_arg(e, inst, 0)};
+	emit_rt_call(e, offsetof(struct rt_calls, blame), LLVMVoidTypeInContext(e->context), args,
+		countof(args));
 }

@@ -190,6 +190,7 @@ struct emit {
 	LLVMValueRef launch, params, globals, shared, local, exchange; /* and so are these */
 	LLVMValueRef request;           /* see emit_tex.c; NULL until there is one */
 	LLVMValueRef arrays;            /* see emit_lanes.c; NULL until there are some */
+	LLVMValueRef made;              /* see emit_call.c; NULL until there is one */
 	struct emit_team *team;         /* W = 32; NULL: there is none */
 	struct emit_member *member;     /* of it, whose code is being made, else NULL */
 	LLVMDIBuilderRef lines;         /* see emit_lines.c; NULL: the object has none */

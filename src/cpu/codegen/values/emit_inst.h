@@ -25,7 +25,7 @@ emit_fn emit_mov, emit_cvt, emit_cvt_pair, emit_cvt_pair_rs, emit_cvta, emit_iss
 emit_fn emit_tex, emit_surface, emit_query;
 emit_fn emit_ld, emit_st, emit_atom, emit_atom_cas, emit_red, emit_fence, emit_prefetch,
 	emit_nothing;
-emit_fn emit_call, emit_fail_launch, emit_note;
+emit_fn emit_call, emit_fail_launch, emit_note, emit_made, emit_blame;
 emit_fn emit_bar_sync, emit_bar_arrive, emit_bar_red, emit_bar_warp_sync, emit_bra, emit_brx,
 	emit_exit, emit_trap, emit_nanosleep, emit_activemask;
 emit_fn emit_mma, emit_wmma_load, emit_wmma_store, emit_ldmatrix, emit_stmatrix, emit_movmatrix;
