@@ -421,7 +421,7 @@ static void generate_add_reads(struct str *source, const struct generate *genera
 		if (layout->pack > 1) {
 			str_add(source, "((const ");
 			generate_add_pack_type(source, generate, k);
-			str_addf(source, " *)array%d)[p];\n", k - 1);
+			str_addf(source, " *)(array%d + head))[p];\n", k - 1);
 		} else {
 			generate_write_place(place, sizeof(place), generate, k - 1);
 			str_addf(source, "%s;\n", place);
@@ -443,13 +443,13 @@ static void generate_add_turns(struct str *source, const struct generate *genera
 	if (pack > 1) {
 		generate_add_pack_type(source, generate, 0);
 		str_addf(source, " pack0;\n#pragma unroll\nfor (int j = 0; j < %d; j++) {\n"
-			"const kz_index i = p * %d + j;\n", pack, pack);
+			"const kz_index i = head + p * %d + j;\n", pack, pack);
 	}
 	generate_add_nodes(source, &inner);
 	if (pack > 1) {
 		str_add(source, "}\n((");
 		generate_add_pack_type(source, generate, 0);
-		str_add(source, " *)target)[p] = pack0;\n");
+		str_add(source, " *)(target + head))[p] = pack0;\n");
 	}
 	str_add(source, "}\n}\n");
 }
@@ -469,11 +469,17 @@ static void generate_add_flat_loop(struct str *source, const struct generate *ge
 		str_add(source, "}\n");
 		return;
 	}
-	str_addf(source, "const kz_index packs = count / %d;\n", pack);
+	if (pack > 1) {
+		/* what is before the first pack, and after the last one, is block 0's */
+		str_addf(source, "const kz_index before = (0 - (unsigned long long)target / "
+			"sizeof(*target)) %% %d, head = before < count ? before : count;\n", pack);
+	}
+	str_addf(source, "const kz_index packs = (count%s) / %d;\n", pack > 1 ? " - head" : "",
+		pack);
 	generate_add_turns(source, generate, "packs");
 	if (pack > 1) {
-		str_addf(source, "const kz_index i = packs * %d + threadIdx.x;\n"
-			"if (blockIdx.x == 0 && i < count) {\n", pack);
+		str_addf(source, "const kz_index i = threadIdx.x + (threadIdx.x < head ? 0 : packs"
+			" * %d);\nif (blockIdx.x == 0 && i < count) {\n", pack);
 		generate_add_nodes(source, generate);
 		str_add(source, "}\n");
 	}

@@ -19,9 +19,9 @@ static_assert(EXPR_ARRAYS <= 32, "a set of arrays has 32 bits");
  * is a warp, whose lanes the device computes together.
  *
  * A GPU wants many bytes under way: all that a thread has to read it reads before it computes.
- * These are `pack` elements in a row, where some have less than 4 bytes, so that it moves 4 bytes
- * of these at once; and of such packs `turns`, a block's width apart.  The addresses must be
- * multiples of a pack's size.
+ * These are `pack` elements in a row, where some have less than 4 bytes, so that it moves more of
+ * these at once; and of such packs `turns`, a block's width apart.  Packs begin where the target's
+ * address is a multiple of a pack's size, and there all arrays' must be.
  */
 struct layout {
 	uint8_t ndim;      /* 0: flat */

@@ -102,19 +102,32 @@ static void plan_follow_target(struct plan *plan)
 	}
 }
 
-/* The pack of a thread of a GPU: 16 bytes of the widest elements, and at least 4 of the smallest if
- * these lie so.  Constants are read once. */
+/* Whether all operands of a flat expression have `pack` elements at multiples of their size from
+ * the same element on. */
+static bool plan_packs_meet(const struct plan *plan, unsigned pack)
+{
+	CUdeviceptr apart = 0, first = 0;
+	for (int k = 0; k < plan->count; k++) {
+		const int64_t size = dtype_size(plan_operand(plan, k)->dtype);
+		const CUdeviceptr at = plan->address[k] >> __builtin_ctzll((uint64_t)size);
+		first = k ? first : at;
+		apart |= k && plan->layout.constant >> (k - 1) & 1 ? 0 : at ^ first;
+	}
+	return (apart & (pack - 1)) == 0;
+}
+
+/* The pack of a thread of a GPU, 16 bytes of the widest elements: at once where some have less than
+ * 4 bytes, or 4 bytes of the smallest at once; else one by one.  Constants are read once. */
 static void plan_choose_pack(struct plan *plan)
 {
 	struct layout *layout = &plan->layout;
-	unsigned smallest = 4, widest = 1, bits = 0;
+	unsigned smallest = 4, widest = 1;
 	bool packs = !layout->ndim;
 	for (int k = 0; k < plan->count; k++) {
 		unsigned size = (unsigned)dtype_size(plan_operand(plan, k)->dtype);
 		if (!k || !(layout->constant >> (k - 1) & 1)) {
 			smallest = size < smallest ? size : smallest;
 			widest = size > widest ? size : widest;
-			bits |= (unsigned)plan->address[k] >> __builtin_ctz(size);
 			packs = packs && (size & (size - 1)) == 0; /* alignments are powers of
 			                                              two */
 		}
@@ -123,8 +136,11 @@ static void plan_choose_pack(struct plan *plan)
 	if (most > MOST_LONG && (layout->ndim || !expr_is_short(plan->expr))) {
 		most = MOST_LONG;
 	}
-	unsigned pack = !packs ? 1 : 4 / smallest < most ? 4 / smallest : most;
-	pack = bits & (pack - 1) ? 1 : pack;
+	unsigned pack = packs && smallest < 4 ? most : 1;
+	if (pack > 1 && !plan_packs_meet(plan, pack)) {
+		pack = 4 / smallest < most ? 4 / smallest : most;
+		pack = plan_packs_meet(plan, pack) ? pack : 1;
+	}
 	layout->pack = (uint16_t)pack;
 	layout->turns = (uint16_t)(most / pack);
 }

@@ -556,39 +556,78 @@ DEVICE_TEST(all_shapes_share_the_kernels_of_their_class)
 	ck_assert_int_le(support_compiled(dev), 5);
 }
 
+static void subtract_at(kz_buffer *buffer, const uint8_t bytes[128], int64_t from, int64_t to,
+	int64_t n)
+{
+	uint8_t got[128];
+	kz_array *a, *b;
+	int wrong = 0;
+	ok(kz_copy_htod(buffer, 0, bytes, 128, &err));
+	ok(kz_array_wrap(&a, buffer, KZ_U8, KZ_SHAPE(n), NULL, from, &err));
+	ok(kz_array_wrap(&b, buffer, KZ_U8, KZ_SHAPE(n), NULL, to, &err));
+	ok(kz_apply_into(b, KZ_OP_SUBTRACT, &err, KZ_ARGS(b, a)));
+	ok(kz_copy_dtoh(got, 128, buffer, 0, &err));
+	for (int64_t i = 0; i < 128; i++) {
+		bool changed = i >= to && i < to + n;
+		wrong += got[i] != (uint8_t)(bytes[i] - (changed ? bytes[from + i - to] : 0));
+	}
+	ck_assert_int_eq(wrong, 0);
+	release_arrays(a, b);
+}
+
 DEVICE_TEST(small_elements_are_right_at_every_place_and_length)
 {
-	uint8_t bytes[64], got[64];
+	uint8_t bytes[128];
 	kz_buffer *buffer;
-	for (int i = 0; i < 64; i++) {
+	for (int i = 0; i < 128; i++) {
 		bytes[i] = (uint8_t)(i * i);
 	}
-	ok(kz_buffer_create(&buffer, dev, 64, &err));
-	for (int64_t n = 1; n < 24; n++) {
-		for (int64_t from = 0; from < 6; from++) {
-			kz_array *a, *b;
-			int64_t to = 32 + (from * n) % 6;
-			ok(kz_copy_htod(buffer, 0, bytes, 64, &err));
-			ok(kz_array_wrap(&a, buffer, KZ_U8, KZ_SHAPE(n), NULL, from, &err));
-			ok(kz_array_wrap(&b, buffer, KZ_U8, KZ_SHAPE(n), NULL, to, &err));
-			ok(kz_apply_into(b, KZ_OP_SUBTRACT, &err, KZ_ARGS(b, a)));
-			ok(kz_copy_dtoh(got, 64, buffer, 0, &err));
-			int wrong = 0;
-			for (int64_t i = 0; i < 64; i++) {
-				bool changed = i >= to && i < to + n;
-				wrong += got[i] != (uint8_t)(bytes[i]
-					- (changed ? bytes[from + i - to] : 0));
-			}
-			ck_assert_int_eq(wrong, 0);
-			release_arrays(a, b);
+	ok(kz_buffer_create(&buffer, dev, 128, &err));
+	for (int64_t n = 1; n < 44; n++) {
+		for (int64_t from = 0; from < 18; from++) {
+			subtract_at(buffer, bytes, from, 64 + (from * n) % 18, n);
+			subtract_at(buffer, bytes, from, 64 + from, n);
 		}
 	}
-	/* A GPU moves aligned ones four at a time, by a kernel of its own. */
-	ck_assert_int_eq(support_compiled(dev), dev->serial ? 1 : 2);
+	/* A GPU moves 16 or 4 at a time where both operands let it, by kernels of their own. */
+	ck_assert_int_eq(support_compiled(dev), dev->serial ? 1 : 3);
 	kz_buffer_release(buffer);
 }
 
-/* Three bytes are no alignment: threads of a GPU take such elements one at a time. */
+/* Sums of two bytes each as floats, from any place of all three arrays on. */
+DEVICE_TEST(elements_of_several_sizes_are_moved_together)
+{
+	enum { N = 50 };
+	int8_t bytes[N];
+	int16_t words[N];
+	float floats[N];
+	for (int i = 0; i < N; i++) {
+		bytes[i] = (int8_t)(i * 37);
+		words[i] = (int16_t)(i * 2049);
+	}
+	for (int64_t c = 0; c < 64; c++) {
+		const int64_t at[3] = {c % 4, c / 4 % 4, c / 16}, n = N - 4 - c % 5;
+		kz_array *a, *b, *to, *parts[3];
+		ok(kz_array_from(&a, dev, KZ_I8, KZ_SHAPE(N), bytes, sizeof(bytes), &err));
+		ok(kz_array_from(&b, dev, KZ_I16, KZ_SHAPE(N), words, sizeof(words), &err));
+		ok(kz_array_zeros(&to, dev, KZ_F32, KZ_SHAPE(N), &err));
+		kz_array *const all[3] = {to, a, b};
+		for (int k = 0; k < 3; k++) {
+			ok(kz_array_slice(&parts[k], all[k],
+				KZ_AT(KZ_SLICE(at[k], at[k] + n, 1)), &err));
+		}
+		ok(kz_apply_into(parts[0], KZ_OP_ADD, &err, KZ_ARGS(parts[1], parts[2])));
+		ok(kz_array_get(to, floats, sizeof(floats), &err));
+		for (int64_t i = 0; i < N; i++) {
+			const int64_t k = i - at[0];
+			const int16_t want = k < 0 || k >= n ? 0
+				: (int16_t)(bytes[at[1] + k] + words[at[2] + k]);
+			ck_assert(floats[i] == (float)want);
+		}
+		release_arrays(a, b, to, parts[0], parts[1], parts[2]);
+	}
+}
+
 DEVICE_TEST(structs_of_any_size_are_chosen)
 {
 	enum { COUNT = 1000 };
@@ -722,7 +761,8 @@ SUITE(elementwise)
 		blocks_know_where_in_which_row_they_begin,
 		a_result_has_its_axes_in_the_order_of_the_operand,
 		all_shapes_share_the_kernels_of_their_class,
-		small_elements_are_right_at_every_place_and_length, structs_of_any_size_are_chosen,
+		small_elements_are_right_at_every_place_and_length,
+		elements_of_several_sizes_are_moved_together, structs_of_any_size_are_chosen,
 		a_device_that_opens_again_compiles_again,
 		threads_that_want_the_same_kernel_compile_it_once);
 	if (getenv("KUDZU_TEST_SLOW")) {
