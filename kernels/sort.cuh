@@ -2,18 +2,19 @@
 /*
  * Kernels of src/lib/order/sort.c: a stable radix sort of rows of n keys without gaps, from the
  * digit of the lowest 8 bits up (LSD).  A key stays as it is in memory; kz_digit makes of it, in
- * each pass, a digit in the wanted order.  A pass counts the digits of each tile, the host's scan
- * makes places of the counts, and the pass moves the keys of each tile to their places.  A pass in
- * which all keys have one digit moves nothing.
+ * each pass, a digit in the wanted order.  A pass in which all keys have one digit moves nothing.
  *
- * The keys begin in buffer 0, the caller's, and go to and fro between buffers 1 and 2.  `states`
- * says for each row and pass where they are.  The last kernel brings them to buffer 1.
+ * The keys begin in buffer 0, the caller's, and go to and fro between buffers 1 and 2, and end in
+ * buffer 1.
  *
- * KZ_SERIAL: a tile is the work of one thread, which goes through its keys in order.  Else blocks
- * of 256 threads; equal digits of a warp find each other by __match_any_sync.
+ * This text has what all sorts share, and the kernels for KZ_SERIAL, where a tile is the work of
+ * one thread, which goes through its keys in order: a pass counts the digits of each tile, the
+ * host's scan makes places of the counts, and the pass moves the keys of each tile to their places.
+ * `states` says for each row and pass where the keys are.  sort_sweep.cuh, which follows, has the
+ * kernels for devices that run many threads at once; KZ_BUCKETS: sort_buckets.cuh follows.
  *
  * Before this text: key_order.cuh; KZ_PAYLOAD, 0 none, 1 indexes, 2 values; kz_value, the
- * payload's type.  KZ_BUCKETS: the kernels are those of sort_buckets.cuh, which follows.
+ * payload's type.
  */
 #define DIGITS 256
 struct kz_rows {
@@ -44,19 +45,6 @@ static __device__ inline kz_place kz_find(const kz_rows &rows, kz_i64 row, int s
 	kz_value *values = state == 0 ? rows.values[0] : state == 1 ? rows.values[1]
 		: rows.values[2];
 	return kz_place{keys + row * rows.n, KZ_PAYLOAD ? values + row * rows.n : values};
-}
-
-/* What a pass does to a row. */
-struct kz_step {
-	kz_place from, to;
-	int state, pass;      /* state: the buffer of `from` */
-	kz_ordering order;
-};
-
-/* The buffer that a pass fills. */
-static __device__ inline int kz_next(int state, int first)
-{
-	return state == 0 ? first : 3 - state;
 }
 
 #if KZ_PARTS == 1
@@ -103,10 +91,20 @@ static __device__ inline void kz_store(const kz_place &to, kz_i64 i, const kz_ke
 
 #define KZ_BOUNDS __launch_bounds__(KZ_THREADS)
 #ifdef KZ_SERIAL
-#define KZ_SHARED
-#define KZ_SYNC()
-#define KZ_EACH(i, begin, end) for (kz_i64 i = begin; i < end; i++)
 #define KZ_EACH_DIGIT(d) KZ_NO_UNROLL for (int d = 0; d < DIGITS; d++)
+
+/* What a pass does to a row. */
+struct kz_step {
+	kz_place from, to;
+	int state, pass;      /* state: the buffer of `from` */
+	kz_ordering order;
+};
+
+/* The buffer that a pass fills. */
+static __device__ inline int kz_next(int state, int first)
+{
+	return state == 0 ? first : 3 - state;
+}
 
 /* Add the digits of keys `begin` to `end` up. */
 static __device__ inline void kz_count(unsigned *counts, const kz_key *keys, kz_i64 begin,
@@ -122,7 +120,7 @@ static __device__ inline void kz_count(unsigned *counts, const kz_key *keys, kz_
 static __device__ inline void kz_sum(kz_i64 *places, const unsigned *counts)
 {
 	kz_i64 sum = 0;
-	KZ_NO_UNROLL for (int d = 0; d < DIGITS; d++) {
+	KZ_EACH_DIGIT(d) {
 		places[d] = sum;
 		sum += counts[d];
 	}
@@ -138,102 +136,23 @@ static __device__ inline void kz_move(kz_i64 *places, const kz_step &step, kz_i6
 	}
 }
 
-#else /* KZ_SERIAL */
-#define WARPS (KZ_THREADS / 32)
-#define ITEMS (KZ_TILE_SIZE / KZ_THREADS)
-#define KZ_SHARED __shared__
-#define KZ_SYNC() __syncthreads()
-#define KZ_EACH(i, begin, end) for (kz_i64 i = begin + threadIdx.x; i < end; i += KZ_THREADS)
-#define KZ_EACH_DIGIT(d) for (int d = threadIdx.x; d < DIGITS; d += KZ_THREADS)
-
-static __device__ inline void kz_count(unsigned *counts, const kz_key *keys, kz_i64 begin,
-	kz_i64 end, int pass,
-	const kz_ordering &order)
-{
-	KZ_EACH(i, begin, end) {
-		atomicAdd(&counts[kz_digit(keys[i], pass, order)], 1u);
-	}
-}
-
-static __device__ inline void kz_sum(kz_i64 *places, const unsigned *counts)
-{
-	const int t = threadIdx.x;
-	places[t] = t ? counts[t - 1] : 0;
-	__syncthreads();
-	for (int step = 1; step < DIGITS; step *= 2) {
-		const kz_i64 before = t >= step ? places[t - step] : 0;
-		__syncthreads();
-		places[t] += before;
-		__syncthreads();
-	}
-}
-
-/* A warp has ITEMS rounds of 32 keys in a row.  A key's rank is the number of keys of its digit
- * before it: in its round, in the rounds before, in the warps before. */
-static __device__ inline void kz_move(kz_i64 *places, const kz_step &step, kz_i64 begin, kz_i64 end)
-{
-	__shared__ unsigned counts[WARPS][DIGITS];
-	const int t = threadIdx.x, warp = t / 32, lane = t % 32;
-	unsigned ranks[ITEMS];
-	for (int w = 0; w < WARPS; w++) {
-		counts[w][t] = 0;
-	}
-	__syncthreads();
-	_Pragma("unroll") for (int k = 0; k < ITEMS; k++) {
-		const kz_i64 i = begin + warp * (ITEMS * 32) + k * 32 + lane;
-		const unsigned there = __ballot_sync(0xffffffffu, i < end);
-		if (i < end) {
-			const unsigned digit = kz_digit(step.from.keys[i], step.pass, step.order);
-			const unsigned same = __match_any_sync(there, digit);
-			const unsigned before = __popc(same & ((1u << lane) - 1));
-			ranks[k] = counts[warp][digit] + before;
-			__syncwarp(there);
-			if (before == 0) {
-				counts[warp][digit] += __popc(same);
-			}
-		}
-		__syncwarp();
-	}
-	__syncthreads();
-	unsigned sum = 0;
-	for (int w = 0; w < WARPS; w++) {
-		const unsigned count = counts[w][t];
-		counts[w][t] = sum;
-		sum += count;
-	}
-	__syncthreads();
-	_Pragma("unroll") for (int k = 0; k < ITEMS; k++) {
-		const kz_i64 i = begin + warp * (ITEMS * 32) + k * 32 + lane;
-		if (i < end) {
-			const kz_key key = step.from.keys[i];
-			const unsigned digit = kz_digit(key, step.pass, step.order);
-			kz_store(step.to, places[digit] + counts[warp][digit] + ranks[k], key,
-				kz_load(step.from, i, step.state));
-		}
-	}
-	__syncthreads();
-	places[t] += sum;
-	__syncthreads();
-}
-#endif
-
 /* Bring keys `begin` to `end` of a row, and their payload, to where the caller wants them. */
 static __device__ inline void kz_give(const kz_rows &rows, kz_i64 row, kz_i64 begin, kz_i64 end,
 	int state)
 {
 	const kz_place from = kz_find(rows, row, state), to = kz_find(rows, row, 1);
 	if (rows.keep_keys && state != 1) {
-		KZ_EACH(i, begin, end) {
+		for (kz_i64 i = begin; i < end; i++) {
 			to.keys[i] = from.keys[i];
 		}
 	}
 #if KZ_PAYLOAD == 1
-	KZ_EACH(i, begin, end) {
+	for (kz_i64 i = begin; i < end; i++) {
 		rows.indexes[row * rows.n + i] = (kz_i64)kz_load(from, i, state);
 	}
 #elif KZ_PAYLOAD == 2
 	if (state != 1) {
-		KZ_EACH(i, begin, end) {
+		for (kz_i64 i = begin; i < end; i++) {
 			to.values[i] = from.values[i];
 		}
 	}
@@ -250,15 +169,13 @@ static __device__ inline void kz_give(const kz_rows &rows, kz_i64 row, kz_i64 be
 extern "C" __global__ void KZ_BOUNDS kz_count_tile(const kz_rows rows, kz_i64 *counts,
 	const unsigned char *states, int pass)
 {
-	KZ_SHARED unsigned local[DIGITS];
+	unsigned local[DIGITS];
 	KZ_TILE;
 	const int state = pass ? states[row * (KZ_PASSES + 1) + pass] : 0;
 	KZ_EACH_DIGIT(d) {
 		local[d] = 0;
 	}
-	KZ_SYNC();
 	kz_count(local, kz_find(rows, row, state).keys, begin, end, pass, rows.order);
-	KZ_SYNC();
 	KZ_EACH_DIGIT(d) {
 		counts[(row * DIGITS + d) * rows.tiles + tile] = local[d];
 	}
@@ -268,7 +185,7 @@ extern "C" __global__ void KZ_BOUNDS kz_count_tile(const kz_rows rows, kz_i64 *c
 extern "C" __global__ void KZ_BOUNDS kz_move_tile(const kz_rows rows, const kz_i64 *places,
 	unsigned char *states, int pass)
 {
-	KZ_SHARED kz_i64 local[DIGITS];
+	kz_i64 local[DIGITS];
 	KZ_TILE;
 	unsigned char *mine = states + row * (KZ_PASSES + 1) + pass;
 	const int state = pass ? mine[0] : 0;
@@ -278,7 +195,7 @@ extern "C" __global__ void KZ_BOUNDS kz_move_tile(const kz_rows rows, const kz_i
 	const bool same = all[digit * rows.tiles] == 0
 		&& (digit == DIGITS - 1 || all[(digit + 1) * rows.tiles] == rows.n);
 	const int next = same ? state : kz_next(state, rows.first);
-	if (tile == 0 && threadIdx.x == 0) {
+	if (tile == 0) {
 		mine[1] = (unsigned char)next;
 	}
 	if (same) {
@@ -287,7 +204,6 @@ extern "C" __global__ void KZ_BOUNDS kz_move_tile(const kz_rows rows, const kz_i
 	KZ_EACH_DIGIT(d) {
 		local[d] = all[d * rows.tiles + tile];
 	}
-	KZ_SYNC();
 	const kz_step step = {from, kz_find(rows, row, next), state, pass, rows.order};
 	kz_move(local, step, begin, end);
 }
@@ -306,12 +222,9 @@ static __device__ inline int kz_pass(const kz_rows &rows, kz_i64 row, int state,
 	KZ_EACH_DIGIT(d) {
 		counts[d] = 0;
 	}
-	KZ_SYNC();
 	kz_count(counts, from.keys, 0, rows.n, pass, rows.order);
-	KZ_SYNC();
 	const bool same = counts[kz_digit(from.keys[0], pass, rows.order)] == rows.n;
 	if (same) {
-		KZ_SYNC();
 		return state;
 	}
 	const int next = kz_next(state, rows.first);
@@ -326,8 +239,8 @@ static __device__ inline int kz_pass(const kz_rows &rows, kz_i64 row, int state,
 
 extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, kz_i64 per)
 {
-	KZ_SHARED unsigned counts[DIGITS];
-	KZ_SHARED kz_i64 places[DIGITS];
+	unsigned counts[DIGITS];
+	kz_i64 places[DIGITS];
 	const kz_i64 first = blockIdx.x * per, last = first + per < rows.rows ? first + per
 		: rows.rows;
 	for (kz_i64 row = first; row < last; row++) {
@@ -336,8 +249,8 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, kz_i64 per)
 			state = kz_pass(rows, row, state, pass, counts, places);
 		}
 		kz_give(rows, row, 0, rows.n, state);
-		KZ_SYNC();
 	}
 }
-#endif
+#endif /* KZ_BUCKETS */
+#endif /* KZ_SERIAL */
 #endif

@@ -15,7 +15,8 @@
 	X(transpose) X(custom) X(custom_complex) X(draw) X(philox) X(sequence) X(sobol) \
 	X(lapack) X(solver) X(sparse) X(key_order) X(sort) X(sort_merge) X(search) \
 	X(histogram) X(scatter) X(fft) X(chirp) X(choice) X(sort_buckets) X(segmented) \
-	X(fft_real) X(points) X(dct) X(select) X(convolve) X(special)
+	X(fft_real) X(points) X(dct) X(select) X(convolve) X(special) X(look_back) \
+	X(sort_sweep)
 
 #define X(name) extern const char device_##name[] __attribute__((__visibility__("hidden")));
 DEVICE_CODE(X)

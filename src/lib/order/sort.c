@@ -3,13 +3,17 @@
  * Sorts along an axis, by a radix sort of rows (kernels/sort.cuh).
  *
  * A sort brings its keys, and values if there are some, to rows without gaps: the axis is moved to
- * the end, and the axis of the result is moved back.  Short rows, and many rows, are sorted by a
- * block each, in one launch.  A long row is cut into tiles, and each pass is three steps: the
- * counts of the digits of each tile, their running sums, and the move.  The host never looks at a
- * result: a pass that moves nothing says so in `states` on the device.
+ * the end, and the axis of the result is moved back.  The host never looks at a result: which
+ * passes move nothing, and where the keys are, is known on the device.
  *
- * On a device that runs a thread at a time the keys of a long row are first moved to buckets that a
- * cache holds (kernels/sort_buckets.cuh).
+ * On a GPU rows that fit in a tile are sorted by a block, some of them together, in one launch.
+ * Longer rows are swept: one launch counts the digits of all passes, and each pass is one more
+ * (kernels/sort_sweep.cuh).
+ *
+ * On a device that runs a thread at a time short rows, and many rows, are sorted by a thread each.
+ * A long row is cut into tiles, and each pass is three steps: the counts of the digits of each
+ * tile, their running sums, and the move.  The keys of a very long row are first moved to buckets
+ * that a cache holds (kernels/sort_buckets.cuh).
  */
 #include "base/common.h"
 
@@ -22,6 +26,7 @@
 #include "lib/ops/device_code.h"
 #include "kernels/sort.cuh"
 #include "kernels/sort_buckets.cuh"
+#include "kernels/sort_sweep.cuh"
 #include "lib/ops/elementwise.h"
 #include "lib/ops/generate.h"
 #include "lib/ops/kernels.h"
@@ -29,7 +34,7 @@
 #include <kudzu/indexing.h>
 #include <kudzu/scan.h>
 
-enum { BLOCK = 256, ROW_TILES = 2, MANY_ROWS = 64, BLOCK_KEYS = 4096 };
+enum { ROW_TILES = 2, MANY_ROWS = 64, BLOCK_KEYS = 4096 };
 enum { BUCKET_KEYS = 16384, BUCKET_SIZE = 131072, BUCKET_ROW = 262144 }; /* a row that is long */
 
 enum sort_payload { NOTHING, INDEXES, VALUES };
@@ -45,31 +50,52 @@ struct sort {
 	struct kz_rows rows;
 	/* keys and values in the buffers of these numbers, indexes, counts, places, states */
 	struct kz_array *keys[3], *values[3], *indexes;
-	struct kz_array *counts, *places, *states; /* states: or the tables of distributions */
-	struct kz_array *numbers;                  /* of buckets */
+	struct kz_array *counts, *places;
+	struct kz_array *states;  /* or the tables of distributions, or what sweeps share */
+	struct kz_array *numbers; /* of buckets */
 };
 
 /* Kernels */
 
-/* Those of sort.cuh are a module, of which ROW is the first, and those of sort_buckets.cuh are
- * one. */
-enum sort_kernel { ROW, COUNT, MOVE, FINISH, SAMPLE, COUNT_BUCKETS, MOVE_BUCKETS, SORT_BUCKETS };
+/* Each form is a module, whose first kernel is kz_kernel. */
+enum sort_form { SERIAL, BUCKETS, ROWS, SWEEPS };
+enum sort_kernel {
+	ROW, COUNT, MOVE, FINISH, SAMPLE, COUNT_BUCKETS, MOVE_BUCKETS, SORT_BUCKETS, SORT_ROWS,
+	COUNT_DIGITS, PLAN, SWEEP,
+};
 
 static const struct {
-	const char *function; /* NULL: the first of its module */
-	bool has_buckets;     /* of sort_buckets.cuh */
+	const char *function; /* NULL: the first of its form */
+	enum sort_form form;
 } sort_kernels[] = {
-	[ROW] = {NULL, false}, [COUNT] = {"kz_count_tile", false}, [MOVE] = {"kz_move_tile", false},
-	[FINISH] = {"kz_finish", false}, [SAMPLE] = {NULL, true},
-	[COUNT_BUCKETS] = {"kz_count_buckets", true}, [MOVE_BUCKETS] = {"kz_move_buckets", true},
-	[SORT_BUCKETS] = {"kz_sort_buckets", true},
+	[ROW] = {NULL, SERIAL}, [COUNT] = {"kz_count_tile", SERIAL},
+	[MOVE] = {"kz_move_tile", SERIAL}, [FINISH] = {"kz_finish", SERIAL},
+	[SAMPLE] = {NULL, BUCKETS}, [COUNT_BUCKETS] = {"kz_count_buckets", BUCKETS},
+	[MOVE_BUCKETS] = {"kz_move_buckets", BUCKETS},
+	[SORT_BUCKETS] = {"kz_sort_buckets", BUCKETS}, [SORT_ROWS] = {NULL, ROWS},
+	[COUNT_DIGITS] = {NULL, SWEEPS}, [PLAN] = {"kz_plan", SWEEPS},
+	[SWEEP] = {"kz_sweep", SWEEPS},
+};
+
+/*
+ * The keys of a thread in a tile on a GPU, by the bytes of a key or its payload, the wider of the
+ * two: without a payload, and with one.  512 threads with 80 bytes each fill 40 KB of shared
+ * memory, of the 48 that every GPU gives a block.  A thread holds its keys, their places and their
+ * payload in 64 registers with hardly a spill (ptxas, sm_80 and sm_90), so that a multiprocessor of
+ * 64 Ki registers runs two blocks, of which one computes while the other waits.  With 10,240 keys
+ * of 4 bytes a digit has 40 on average, 160 bytes in a row.  Not tuned on hardware.
+ */
+static const uint8_t sort_items[][2] = {
+	[1] = {20, 16}, [2] = {20, 16}, [4] = {20, 16}, [8] = {10, 10}, [16] = {5, 5},
 };
 
 struct sort_class {
 	int32_t bits, parts; /* of keys */
 	enum sort_payload payload;
 	int32_t value_size;
-	int32_t buckets;
+	enum sort_form form;
+	int32_t items;   /* ROWS and SWEEPS: keys of a thread in a tile */
+	int32_t is_wide; /* SWEEPS: counts of keys have 64 bits */
 };
 
 static int sort_passes(kz_dtype dtype)
@@ -81,33 +107,60 @@ static void sort_write_source(struct str *source, const void *context)
 {
 	const struct sort_class *class = context;
 	key_order_write(source, class->bits, class->parts);
-	str_addf(source, "%stypedef %s kz_value;\n#define KZ_PAYLOAD %d\n"
-		"#line 1 \"sort.cuh\"\n",
-		class->buckets ? "#define KZ_BUCKETS\n" : "", key_order_word(class->value_size),
-		class->payload);
+	str_addf(source, "%s%stypedef %s kz_value;\n#define KZ_PAYLOAD %d\n"
+		"#define KZ_ITEMS %d\n#line 1 \"sort.cuh\"\n",
+		class->form == BUCKETS ? "#define KZ_BUCKETS\n" : "",
+		class->form == ROWS ? "#define KZ_ROWS\n" : "", key_order_word(class->value_size),
+		class->payload, class->items);
 	str_add(source, device_sort);
-	if (class->buckets) {
-		str_add(source, "#line 1 \"sort_buckets.cuh\"\n");
-		str_add(source, device_sort_buckets);
+	if (class->form == BUCKETS) {
+		str_addf(source, "#line 1 \"sort_buckets.cuh\"\n%s", device_sort_buckets);
+	}
+	if (class->form == SWEEPS) {
+		str_addf(source, "typedef %s kz_word;\n#line 1 \"look_back.cuh\"\n%s",
+			key_order_word(class->is_wide ? 8 : 4), device_look_back);
+	}
+	if (class->form == ROWS || class->form == SWEEPS) {
+		str_addf(source, "#line 1 \"sort_sweep.cuh\"\n%s", device_sort_sweep);
 	}
 }
 
 static const struct kernel_family sort_family = {
-	"sort", sort_write_source, {[SCHEDULE_MANY] = {BLOCK, 4096}, [SCHEDULE_ONE] = {1, 32768}},
+	"sort", sort_write_source, {[SCHEDULE_MANY] = {512}, [SCHEDULE_ONE] = {1, 32768}},
 	.is_brief = true,
 };
 
-static const struct schedule *sort_schedule(const struct kz_device *dev)
+/* What a thread does is unrolled, which takes the CPU device seconds to compile.  It runs such
+ * kernels in tests only, with fewer keys. */
+static int sort_items_of(const struct sort *sort)
 {
-	return schedule_of(sort_family.schedules, dev);
+	enum { CPU_ITEMS = 5 };
+	const int64_t key_size = kz_dtype_size(sort->dtype);
+	const int items = sort_items[key_size > sort->value_size ? key_size : sort->value_size]
+		[sort->payload != NOTHING];
+	return sort->device->ptx_only && items > CPU_ITEMS ? CPU_ITEMS : items;
+}
+
+/* Whether counts of keys have 64 bits in a sweep: also where the keys are wide, since counts are a
+ * small part of what is read and written there. */
+static bool sort_is_wide(const struct sort *sort)
+{
+	return sort->rows.n >= 1 << 30 || kz_dtype_size(sort->dtype) >= 8;
+}
+
+static struct sort_class sort_class_of(const struct sort *sort, enum sort_form form)
+{
+	const bool is_tiled = form == ROWS || form == SWEEPS;
+	return (struct sort_class){key_order_bits(sort->dtype), key_order_parts(sort->dtype),
+		sort->payload, (int32_t)sort->value_size, form, is_tiled ? sort_items_of(sort) : 0,
+		form == SWEEPS && sort_is_wide(sort)};
 }
 
 /* One kernel with its parameters, over `blocks` blocks. */
 static kz_status sort_launch(const struct sort *sort, enum sort_kernel kernel, int64_t blocks,
 	void **params, kz_error *err)
 {
-	const struct sort_class class = {key_order_bits(sort->dtype), key_order_parts(sort->dtype),
-		sort->payload, (int32_t)sort->value_size, sort_kernels[kernel].has_buckets};
+	const struct sort_class class = sort_class_of(sort, sort_kernels[kernel].form);
 	struct kz_array *const arrays[] = {sort->keys[0], sort->keys[1], sort->keys[2],
 		sort->values[0], sort->values[1], sort->values[2], sort->indexes, sort->counts,
 		sort->places, sort->states, sort->numbers};
@@ -120,7 +173,58 @@ static kz_status sort_launch(const struct sort *sort, enum sort_kernel kernel, i
 	return kernels_run(&run, err);
 }
 
-/* The engine */
+/* On a GPU */
+
+static int64_t sort_tile(const struct sort *sort)
+{
+	return schedule_of(sort_family.schedules, sort->device)->threads
+		* (int64_t)sort_items_of(sort);
+}
+
+/* Rows that fit in a tile: so many together that there are blocks for all multiprocessors. */
+static kz_status sort_small_rows(struct sort *sort, kz_error *err)
+{
+	const struct kz_rows *rows = &sort->rows;
+	const int64_t fair = rows->rows / (2 * (int64_t)sort->device->info.multiprocessors);
+	int per = fair ? (int)min64(fair, min64(DIGITS, sort_tile(sort) / rows->n)) : 1;
+	void *params[] = {&sort->rows, &per};
+	return sort_launch(sort, SORT_ROWS, divide_up(rows->rows, per), params, err);
+}
+
+static kz_status sort_by_sweeps(struct sort *sort, kz_error *err)
+{
+	struct kz_rows *rows = &sort->rows;
+	const int64_t word_size = sort_is_wide(sort) ? 8 : 4;
+	const int64_t row_passes = rows->rows * sort->passes;
+	rows->tiles = divide_up(rows->n, sort_tile(sort));
+	const int64_t blocks = rows->rows * rows->tiles;
+	const int64_t counts = row_passes * DIGITS * word_size, words = blocks * DIGITS * word_size,
+		tickets = sort->passes * (int64_t)sizeof(unsigned);
+	/* Each block of the first kernel writes as much as some thousand keys have read. */
+	int64_t parts = min64(divide_up(rows->n, DIGITS * 64),
+		divide_up(4 * (int64_t)sort->device->info.multiprocessors, rows->rows));
+	kz_status st = kz_array_zeros_on(&sort->states, sort->device, KZ_U8,
+		KZ_SHAPE(counts + words + tickets + row_passes), sort->along.stream, err);
+	if (st) {
+		return st;
+	}
+	struct kz_sweeps sweeps = {.counts = array_address(sort->states)};
+	sweeps.words = sweeps.counts + (uint64_t)counts;
+	sweeps.tickets = sweeps.words + (uint64_t)words;
+	sweeps.steps = sweeps.tickets + (uint64_t)tickets;
+	int pass = 0;
+	void *params[] = {rows, &sweeps, &parts}, *sweep_params[] = {rows, &sweeps, &pass};
+	if ((st = sort_launch(sort, COUNT_DIGITS, rows->rows * parts, params, err))
+	    || (st = sort_launch(sort, PLAN, rows->rows, params, err))) {
+		return st;
+	}
+	for (; pass < sort->passes && !st; pass++) {
+		st = sort_launch(sort, SWEEP, blocks, sweep_params, err);
+	}
+	return st;
+}
+
+/* On a device that runs a thread at a time */
 
 /* A block for each row, or for some short ones. */
 static kz_status sort_by_row(struct sort *sort, kz_error *err)
@@ -175,7 +279,7 @@ static kz_status sort_by_tile(struct sort *sort, kz_error *err)
 /* Whether keys of a row are worth their buckets. */
 static bool sort_has_buckets(const struct sort *sort)
 {
-	return kernels_walk(&sort_family, sort->device) && !dtype_is_complex(sort->dtype)
+	return !dtype_is_complex(sort->dtype)
 		&& kz_dtype_size(sort->dtype) >= 4 && sort->rows.n >= BUCKET_ROW
 		&& sort->rows.n <= UINT32_MAX;
 }
@@ -249,7 +353,6 @@ static kz_status sort_run_rows(struct sort *sort, int keep_keys, kz_error *err)
 		return st;
 	}
 	*rows = (struct kz_rows){.n = shape->dims[1], .rows = shape->dims[0],
-		.tiles = divide_up(shape->dims[1], sort_schedule(sort->device)->tile),
 		.order = key_order_of(sort->dtype, sort->along.descending != 0),
 		.first = sort->passes % 2 ? 1 : 2, .keep_keys = keep_keys};
 	for (int i = 0; i < 3; i++) {
@@ -257,9 +360,13 @@ static kz_status sort_run_rows(struct sort *sort, int keep_keys, kz_error *err)
 		rows->values[i] = sort->values[i] ? array_address(sort->values[i]) : 0;
 	}
 	rows->indexes = sort->indexes ? array_address(sort->indexes) : 0;
+	if (!kernels_walk(&sort_family, sort->device)) {
+		return (rows->n <= sort_tile(sort) ? sort_small_rows : sort_by_sweeps)(sort, err);
+	}
 	if (sort_has_buckets(sort)) {
 		return sort_by_bucket(sort, err);
 	}
+	rows->tiles = divide_up(rows->n, schedule_of(sort_family.schedules, sort->device)->tile);
 	return rows->tiles <= ROW_TILES || (rows->rows >= MANY_ROWS && rows->n <= UINT32_MAX)
 		? sort_by_row(sort, err) : sort_by_tile(sort, err);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sorts on every device and by both kernels, against the C library's qsort over host memory. */
+/* Sorts on every device and by all kernels, against the C library's qsort over host memory. */
 #include "base/common.h"
 
 #include "lib/core/dtype.h"
@@ -130,6 +130,59 @@ TEST_BETWEEN(setup(_i / LONG_ROWS), teardown(), long_rows_are_sorted)
 	}
 	check_rows(long_rows[i].dtype, long_rows[i].rows, n, long_rows[i].content,
 		long_rows[i].descending);
+}
+
+/* In the form for GPUs a block sorts a row that fits in a tile, and a longer row is swept.  The
+ * tiles of a GPU have another size with a payload than without. */
+enum { CPU_TILE = 2560 };
+static const int64_t gpu_tiles[] = {8192, 10240};
+
+TEST_BETWEEN(setup(1), teardown(), rows_around_a_tile_are_sorted)
+{
+	static const kz_dtype types[] = {KZ_U32, KZ_F64, KZ_C64};
+	const kz_dtype dtype = types[_i];
+	if (!support_is_tried(_i, countof(types), 1, 1)) {
+		return;
+	}
+	for (int t = dev->ptx_only ? 1 : 0; t < 2; t++) {
+		const int64_t tile = dev->ptx_only ? CPU_TILE
+			: dtype == KZ_U32 ? gpu_tiles[t] : 5120;
+		const int64_t lengths[] = {1, 511, 513, tile - 1, tile, tile + 1, 2 * tile,
+			3 * tile + 7};
+		for (size_t k = 0; k < countof(lengths); k++) {
+			check_rows(dtype, lengths[k] < tile ? 3 : 1, lengths[k],
+				k % 2 ? RANDOM : FEW, k % 3 == 0);
+		}
+		check_rows(dtype, 2, 2 * tile + 1, EQUAL, 1);
+	}
+}
+
+static void setup_order_of_threads(int seed)
+{
+	char text[12];
+	snprintf(text, sizeof(text), "%d", seed);
+	setenv("KUDZU_CPU_SCHEDULE", seed ? text : "", 1);
+	setenv("KUDZU_CHECK_PRINT", "0", 1);
+	setup(1);
+}
+
+static void take_race(void *user, const kz_report *report)
+{
+	(void)user;
+	ck_abort_msg("%s", report->text);
+}
+
+TEST_BETWEEN(setup_order_of_threads(_i), teardown(), threads_of_a_sort_do_not_race)
+{
+	const int64_t tile = CPU_TILE;
+	if (!dev->on_host || !support_is_tried(_i, 3, 1, 1)) {
+		return;
+	}
+	ok(kz_device_set_option(dev, KZ_OPTION_CHECK, KZ_CHECK_RACE, &err));
+	check_rows(KZ_U32, 3, tile / 5, RANDOM, 0);
+	check_rows(KZ_U32, 1, 2 * tile + 1, SMALL, 0);
+	ok(kz_device_synchronize(dev, &err));
+	ok(kz_device_reports(dev, take_race, NULL, &err));
 }
 
 DEVICE_TEST(many_short_rows_are_sorted)
@@ -472,6 +525,8 @@ SUITE(sort)
 	tcase_add_tests(suite_add_case(suite, "order"), times, every_content_is_sorted,
 		many_short_rows_are_sorted);
 	tcase_add_tests(suite_add_case(suite, "long"), times * LONG_ROWS, long_rows_are_sorted);
+	TCase *tiles = suite_add_case(suite, "tiles");
+	tcase_add_tests(tiles, 3, rows_around_a_tile_are_sorted, threads_of_a_sort_do_not_race);
 	tcase_add_tests(suite_add_case(suite, "arrays"), times, every_axis_of_every_view_is_sorted,
 		the_caller_keeps_the_array, values_of_every_size_follow_their_keys,
 		empty_and_0d_arrays_are_sorted);
