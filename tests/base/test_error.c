@@ -276,12 +276,12 @@ START_TEST(printing_says_what_where_and_what_to_do)
 	const struct foreign_code code = {KZ_DOMAIN_DRIVER, 700, "CUDA_ERROR_ILLEGAL_ADDRESS",
 		"cuStreamSynchronize", KZ_ERROR_STICKY | KZ_ERROR_MAYBE_ASYNC};
 	error_foreign(&err, KZ_FAULT, &code,
-		"a kernel accessed an address that it may not");
+		"a kernel made an illegal memory access");
 	error_add_place(&err, "scale.cu", 7, 3);
 	error_add_hint(&err, "check the kernel's indexes");
 	error_take_log(&err, mem_strdup("one\n\ntwo"));
 	check_print(&err,
-		"kudzu: a kernel accessed an address that it may not\n"
+		"kudzu: a kernel made an illegal memory access\n"
 		"  at:   scale.cu:7:3\n"
 		"  call: cuStreamSynchronize -> CUDA_ERROR_ILLEGAL_ADDRESS (700)\n"
 		"  note: the cause may be work that was started earlier\n"

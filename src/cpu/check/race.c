@@ -370,11 +370,11 @@ static const char *race_missing(const struct race_mark *old, const struct race_m
 	const struct race_block *block, uint32_t thread)
 {
 	if (old->block != block->number || old->level == RACE_GRID) {
-		return old->is_strong && new->is_strong ? "of another block, beyond its scope"
-			: "of another block";
+		return old->is_strong && new->is_strong ? "by another block, beyond its scope"
+			: "by another block";
 	}
 	const bool is_warp = old->level <= RACE_WARP && old->thread / 32 == thread / 32;
-	return is_warp ? "of another thread of its warp" : "of another thread of its block";
+	return is_warp ? "by another thread of its warp" : "by another thread of its block";
 }
 
 /* A thread that made the old access, and if there were several not the one that makes the new. */

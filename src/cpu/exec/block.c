@@ -84,9 +84,11 @@ static void block_check_place(const struct slot *slot, uint32_t threads,
 static void block_note_met(struct block *block, uint32_t id)
 {
 	struct scheduler *b = &block->scheduler;
-	if (b->barriers[id].is_whole && b->live < block->threads
+	const uint32_t missing = block->threads - b->live;
+	if (b->barriers[id].is_whole && missing > b->missed
 	    && sync_is_on(&block->slots[0].warp)) {
 		block_report_gone(block, id);
+		b->missed = missing; // the next barriers would only repeat it
 	}
 	if (b->barriers[id].is_whole) {
 		race_meet_all(block->race);

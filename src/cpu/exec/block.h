@@ -34,6 +34,7 @@ struct scheduler {
 	struct barrier barriers[BLOCK_BARRIERS];
 	uint32_t live;                           /* threads */
 	uint32_t gone_count;                     /* counted as barriers do */
+	uint32_t missed;                         /* that a barrier was reported to miss */
 };
 
 struct block {

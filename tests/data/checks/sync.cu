@@ -16,6 +16,19 @@ extern "C" __global__ void early_return(int *a)
 	a[threadIdx.x] = 1;
 }
 
+extern "C" __global__ void early_return_of_two(int *a)
+{
+	BUG(if (threadIdx.x == 7) { return; })
+	__syncthreads(); // early_return_of_two
+	BUG(if (threadIdx.x == 9) { return; })
+	__syncthreads(); // early_return_of_two
+	a[threadIdx.x] = 1;
+	__syncthreads(); // early_return_of_two
+	a[threadIdx.x + 64] = 1;
+	__syncthreads(); // early_return_of_two
+	a[threadIdx.x + 128] = 1;
+}
+
 extern "C" __global__ void barrier_in_branch(int *a)
 {
 	if (threadIdx.x < 32 FIX(+ 32)) {

@@ -180,14 +180,14 @@ START_TEST(the_message_names_the_kernel_and_the_hint_how_to_get_the_line)
 	if (live_open(_i)) {
 		peek(64);
 		ck_assert_str_eq(err.message,
-			"kernel 'peek' accessed an address that it may not");
+			"kernel 'peek' made an illegal memory access");
 		ck_assert_str_eq(err.call, "cuCtxSynchronize");
 		ck_assert_str_eq(err.hint, "set KUDZU_CHECK=memory, or use kudzu run --check, to "
 			"get the line of the kernel");
 		kz_error_clear(&err);
 		ck_assert_int_eq(kz_device_check(dev, &err), KZ_FAULT);
 		ck_assert_str_eq(err.message, "cpu was lost by an earlier failure: kernel 'peek' "
-			"accessed an address that it may not");
+			"made an illegal memory access");
 		live_close();
 	}
 }
