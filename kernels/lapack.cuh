@@ -185,6 +185,12 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_element *b
 			x[i][c] = part.mode ? KZ_FACTOR(part.alpha) * value : value;
 		}
 	}
+	// All columns are computed, for their number is known.
+	for (int c = threadIdx.x; c < KZ_COLUMNS; c += KZ_THREADS) {
+		for (int i = 0; c >= width && i < m; i++) {
+			x[i][c] = kz_element();
+		}
+	}
 	for (int step = 0; step < m; step++) {
 		const int i = part.is_upper ? m - 1 - step : step;
 		for (int before = 0; before < step; before++) {
