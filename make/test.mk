@@ -227,6 +227,14 @@ NVRTC_SUITES ?= nvrtc signature load:driver_580 elementwise reduce
 check-nvrtc: $(SAMPLES:%=$(BUILD)/samples/%) $(BUILD)/check_kudzu $(BUILD)/libcuda-stub.so lib ## samples and suites with NVRTC 12.0 to 13.5 from pip: minutes
 	@.ci/check-nvrtc $(abspath $(BUILD)) '$(NVRTC_VERSIONS)' '$(NVRTC_SUITES)' '$(SAMPLES)'
 
+# By hand, for checked kernels are slow: KERNELS= names folders with more of them.
+SUITES_clean := $(filter-out $(SUITES_host),$(call suites-in,$(wildcard \
+	$(patsubst %,tests/lib/%/*.c,array ops linalg fft order sparse random tune))))
+.PHONY: check-no-reports
+check-no-reports: all $(sample-programs) $(BUILD)/check_kudzu $(BUILD)/check_cpu $(BUILD)/libcuda-stub.so \
+		$(BUILD)/libcublas-stub.so $(BUILD)/libcufft-stub.so $(FEW) $(corpus-ptx) ## all that has no bug under KUDZU_CHECK=all: half an hour
+	@$(nvrtc) tests/tools/no_reports $(BUILD) $(KERNELS:%=--kernels=%) $(SUITES_clean:%=--suite=%) $(if $(ONLY),--only='$(ONLY)')
+
 .PHONY: check-nvrtc check-cli check-pages check-env check-layers check-names check-makefile check-pycuda check-ptx-md check-dropin check-ffi check-citizen check-cxx check-signals check-security
 # The command has one thread: tsan has nothing to find in what it prints.  A plain program opens the
 # library that is traced, which one with a sanitizer does not allow.
