@@ -356,7 +356,7 @@ static void report_tell(const struct kept_report *kept)
 {
 	report_tally('!');
 	if (!kept) {
-		report_print("kudzu: a check has found a bug, and there is no memory to report it\n");
+		report_print("kudzu: a check has found a bug, and memory ran out for its report\n");
 		return;
 	}
 	reports.count++;
