@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shadow memory and the rules: which two accesses are a race.
+ * The rules: which two accesses are a race.
  *
- * Each four bytes that a launch accesses have a cell: marks of the last write and of the last read.
- * Cells of global memory lie in chunks, a chunk for 4 KiB, which a hash table finds by address;
- * cells of shared memory lie in an array of the block.  Marks of other launches do not count, so
- * nothing has to be cleared between launches.
+ * Each four bytes that a launch accesses have marks of the last write and of the last read, which
+ * race_shadow.c keeps.  Plain accesses of a warp to neighbours are rows there.  All others, and
+ * those that may be a race, come lane by lane to the cells of single words.
  *
  * A write of the value that is there already is a race, too: CUDA does not promise what memory then
  * holds.  Reads and writes that are atomic or volatile do not race with each other, if the scopes
@@ -16,82 +15,32 @@
 #include "cpu/check/race.h"
 
 #include "base/alloc.h"
-#include "cpu/check/report.h"
 #include "cpu/check/sync.h"
-#include "cpu/mem/fault.h"
-#include "cpu/runtime/heap.h"
 #include "cpu/runtime/rt_collect.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
-enum { CHUNK_BITS = 12, CHUNK_CELLS = 1 << (CHUNK_BITS - 2), CHUNKS_PER_PIECE = 256 };
-#define CHUNK_MOST ((size_t)1 << 20) /* of global memory: 4 GiB that are accessed */
 #define LINE_MOST ((1u << 20) - 1)
-#define LAUNCH_MOST ((1u << 23) - 1)
-#define PAIRS 1024           /* of lines that were reported */
-
-struct race {
-	struct race_order *order;
-	const struct rt_launch *launch;
-	uint32_t number;         /* of the launch */
-	uint32_t now;
-	uint32_t begun;          /* blocks */
-	bool is_full;            /* no memory for more cells, which was reported */
-	uint64_t *keys;          /* a table: page of memory, plus 1, to chunk */
-	struct race_cell **chunks;
-	size_t table_size;
-	size_t count;
-	struct race_cell *piece; /* the chunks that were mapped last, and how many are left */
-	size_t piece_left;
-	uint64_t last_key;
-	struct race_cell *last_chunk;
-	uint64_t pairs[PAIRS];   /* a table */
-	size_t pair_count;
-	bool is_noting;          /* for race_is_still, */
-	bool has_moved;          /* which memory has, or may have, but for */
-	uint32_t noted;          /* what these lanes, which write so many bytes, have found there */
-	uint32_t noted_size;
-	uint64_t noted_at[RT_GROUP];
-	uint8_t noted_bytes[RT_GROUP][16];
-};
 
 struct race *race_create(void)
 {
 	struct race *race = mem_zalloc(1, sizeof(*race));
-	if (race && !(race->order = race_order_create())) {
-		mem_free(race);
+	if (race) {
+		race->order = race_order_create();
+		race->shadow = race_shadow_create();
+	}
+	if (race && (!race->order || !race->shadow)) {
+		race_release(race);
 		return NULL;
 	}
 	return race;
 }
 
-static void race_free_cells(struct race *race)
-{
-	/* chunks of a piece follow each other, so that the table tells all */
-	for (size_t i = 0; i < race->table_size; i++) {
-		if (race->keys[i] != 0) {
-			munmap(race->chunks[i], CHUNK_CELLS * sizeof(struct race_cell));
-		}
-	}
-	if (race->piece_left > 0) {
-		munmap(race->piece, race->piece_left * CHUNK_CELLS * sizeof(struct race_cell));
-	}
-	mem_free(race->keys);
-	mem_free(race->chunks);
-	race->keys = NULL;
-	race->chunks = NULL;
-	race->piece = NULL;
-	race->table_size = race->count = race->piece_left = 0;
-	race->last_key = 0;
-}
-
 void race_release(struct race *race)
 {
 	if (race) {
-		race_free_cells(race);
+		race_shadow_release(race->shadow);
 		race_order_release(race->order);
 		mem_free(race);
 	}
@@ -99,13 +48,11 @@ void race_release(struct race *race)
 
 void race_begin(struct race *race, const struct rt_launch *launch)
 {
-	if (race->number == LAUNCH_MOST || race->count > CHUNK_MOST / 64) {
-		race_free_cells(race);
-		race->number = race->number == LAUNCH_MOST ? 0 : race->number;
-	}
+	const bool is_last = race->number == RACE_LAUNCHES;
+	race_shadow_begin(race->shadow, is_last);
 	race_order_begin(race->order);
 	race->launch = launch;
-	race->number++;
+	race->number = is_last ? 1 : race->number + 1;
 	race->now = 1;
 	race->begun = 0;
 	race->is_full = false;
@@ -119,16 +66,20 @@ void race_begin(struct race *race, const struct rt_launch *launch)
 
 bool race_prepare_block(struct race_block *block, struct race *race, size_t shared_size)
 {
-	const size_t cells = round_up(shared_size, 4) / 4;
+	const size_t lines = round_up(shared_size, RACE_LINE) / RACE_LINE;
 	const uint32_t threads = race->launch->threads;
-	if (block->cell_count < cells || block->of_count < threads) {
+	if (block->line_count < lines || block->of_count < threads) {
 		race_free_block(block);
-		block->cells = mem_zalloc(cells + 1, sizeof(*block->cells));
+		block->lines = mem_zalloc(lines + 1, sizeof(*block->lines));
+		block->cells = mem_zalloc(lines + 1, RACE_WORDS * sizeof(*block->cells));
 		block->of = mem_zalloc(threads, sizeof(*block->of));
-		if (!block->cells || !block->of) {
+		if (!block->lines || !block->cells || !block->of) {
 			return false;
 		}
-		block->cell_count = cells;
+		for (size_t i = 0; i < lines; i++) {
+			block->lines[i].cells = &block->cells[i * RACE_WORDS];
+		}
+		block->line_count = lines;
 		block->of_count = threads;
 	}
 	block->race = race;
@@ -154,6 +105,7 @@ void race_begin_block(struct race_block *block, const uint32_t ctaid[3])
 
 void race_free_block(struct race_block *block)
 {
+	mem_free(block->lines);
 	mem_free(block->cells);
 	mem_free(block->of);
 	memset(block, 0, sizeof(*block));
@@ -193,96 +145,32 @@ void race_meet(struct race_block *block, const struct race_set *set)
 	block->has_threads = true;
 }
 
-/* --- Cells --- */
+/* --- Lines --- */
 
-static size_t race_slot(const struct race *race, uint64_t key)
+/* The line of an address, with what counts of its past; NULL: it has none. */
+static struct race_line *race_find_line(struct rt_warp *warp, uint64_t at)
 {
-	size_t at = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (race->table_size - 1);
-	while (race->keys[at] != 0 && race->keys[at] != key) {
-		at = (at + 1) & (race->table_size - 1);
+	const struct race_block *block = warp->race;
+	struct race *race = block->race;
+	const uint64_t offset = at - (uintptr_t)warp->shared;
+	const bool is_shared = offset < RT_SHARED_WINDOW;
+	struct race_line *line = !is_shared ? race_shadow_find(race->shadow, at)
+		: offset / RACE_LINE < block->line_count ? &block->lines[offset / RACE_LINE] : NULL;
+	if (unlikely(!line)) {
+		return NULL;
 	}
-	return at;
-}
-
-static bool race_grow_table(struct race *race)
-{
-	const size_t old_size = race->table_size, size = old_size > 0 ? 2 * old_size : 1024;
-	uint64_t *old_keys = race->keys;
-	struct race_cell **old_chunks = race->chunks;
-	uint64_t *keys = mem_zalloc(size, sizeof(*keys));
-	struct race_cell **chunks = mem_zalloc(size, sizeof(struct race_cell *));
-	if (!keys || !chunks) {
-		mem_free(keys);
-		mem_free(chunks);
-		return false;
+	if (line->launch != race->number || (is_shared && line->block != block->number)) {
+		line->launch = race->number;
+		line->block = block->number;
+		line->latest = 0;
+		line->barriers = 0;
+		line->has_copies = false;
+	} else if (!is_shared || line->latest > block->met || line->has_copies) {
+		return line;
 	}
-	race->keys = keys;
-	race->chunks = chunks;
-	race->table_size = size;
-	for (size_t i = 0; i < old_size; i++) {
-		if (old_keys[i] != 0) {
-			size_t at = race_slot(race, old_keys[i]);
-			keys[at] = old_keys[i];
-			chunks[at] = old_chunks[i];
-		}
-	}
-	mem_free(old_keys);
-	mem_free(old_chunks);
-	return true;
-}
-
-/* A new chunk, of no marks; NULL: no memory. */
-static struct race_cell *race_map_chunk(struct race *race)
-{
-	const size_t size = CHUNK_CELLS * sizeof(struct race_cell);
-	if (race->piece_left == 0) {
-		void *piece = mmap(NULL, CHUNKS_PER_PIECE * size, PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-		if (piece == MAP_FAILED) {
-			return NULL;
-		}
-		race->piece = piece;
-		race->piece_left = CHUNKS_PER_PIECE;
-	}
-	struct race_cell *chunk = race->piece;
-	race->piece += CHUNK_CELLS;
-	race->piece_left--;
-	return chunk;
-}
-
-static struct race_cell *race_add_chunk(struct race *race, uint64_t key)
-{
-	struct race_cell *chunk = NULL;
-	fault_hold();
-	if (race->count < CHUNK_MOST
-	    && (2 * (race->count + 1) <= race->table_size || race_grow_table(race))) {
-		chunk = race_map_chunk(race);
-	}
-	fault_release();
-	if (chunk) {
-		const size_t at = race_slot(race, key);
-		race->keys[at] = key;
-		race->chunks[at] = chunk;
-		race->count++;
-	}
-	return chunk;
-}
-
-/* The cells of the 4 KiB that an address is in; NULL: no memory. */
-static struct race_cell *race_find_chunk(struct race *race, uint64_t address)
-{
-	const uint64_t key = (address >> CHUNK_BITS) + 1;
-	if (likely(key == race->last_key)) {
-		return race->last_chunk;
-	}
-	struct race_cell *chunk = NULL;
-	if (race->table_size > 0) {
-		chunk = race->chunks[race_slot(race, key)];
-	}
-	chunk = chunk ? chunk : race_add_chunk(race, key);
-	race->last_key = chunk ? key : 0;
-	race->last_chunk = chunk;
-	return chunk;
+	line->count = 0;
+	line->is_split = false;
+	return line;
 }
 
 /* --- Who knows what --- */
@@ -308,163 +196,6 @@ static bool race_is_strong(const struct race_mark *old, bool old_writes,
 		&& !(old_writes && new_writes && (old->is_volatile || new->is_volatile))
 		&& ((!old->is_cta && !new->is_cta)
 			|| (old->block == new->block && old->level != RACE_GRID));
-}
-
-/* --- Reports --- */
-
-/* Whether this launch has reported these two lines so. */
-static bool race_is_reported(struct race *race, uint64_t pair)
-{
-	size_t at = (size_t)(pair * UINT64_C(0x9e3779b97f4a7c15) >> 32) % PAIRS;
-	while (race->pairs[at] != 0 && race->pairs[at] != pair) {
-		at = (at + 1) % PAIRS;
-	}
-	if (race->pairs[at] == pair || race->pair_count == PAIRS - 1) {
-		return true;
-	}
-	race->pairs[at] = pair;
-	race->pair_count++;
-	return false;
-}
-
-static void race_fill_thread(struct report_side *side, const struct race *race, uint32_t block,
-	uint32_t thread)
-{
-	const uint32_t *grid = race->launch->nctaid;
-	side->block[0] = block % grid[0];
-	side->block[1] = block / grid[0] % grid[1];
-	side->block[2] = block / grid[0] / grid[1];
-	for (int axis = 0; axis < 3; axis++) {
-		side->thread[axis] = race->launch->tid[axis][thread];
-	}
-}
-
-static const char *race_verb(const struct race_mark *mark, bool is_write)
-{
-	return mark->is_atomic ? "atomic operation" : mark->is_async
-		? "asynchronous copy" : is_write ? "write" : "read";
-}
-
-/* "shared memory, byte 12" or "address 0x10, byte 16 of the allocation at 0x0" */
-static void race_write_where(char *out, size_t size, const struct rt_warp *warp, uint64_t at)
-{
-	struct memory_range range;
-	struct heap *heap = warp->launch->host->heap;
-	const uint64_t offset = at - (uintptr_t)warp->shared;
-	char where[112];
-	if (offset < RT_SHARED_WINDOW) {
-		snprintf(out, size, "byte %" PRIu64 " of shared memory", offset);
-	} else if (heap && heap_covers(heap, at)) {
-		heap_describe(heap, at, where, sizeof(where));
-		snprintf(out, size, "address 0x%" PRIx64 ", %s", at, where);
-	} else if (memory_find(warp->race->race->launch->check->memory, at, &range)) {
-		snprintf(out, size, "byte %" PRIu64 " of the %zu-byte allocation at 0x%" PRIx64,
-			at - range.address, (size_t)range.size, range.address);
-	} else {
-		snprintf(out, size, "address 0x%" PRIx64, at);
-	}
-}
-
-/* What orders the threads that it is about. */
-static const char *race_missing(const struct race_mark *old, const struct race_mark *new,
-	const struct race_block *block, uint32_t thread)
-{
-	if (old->block != block->number || old->level == RACE_GRID) {
-		return old->is_strong && new->is_strong ? "by another block, beyond its scope"
-			: "by another block";
-	}
-	const bool is_warp = old->level <= RACE_WARP && old->thread / 32 == thread / 32;
-	return is_warp ? "by another thread of its warp" : "by another thread of its block";
-}
-
-/* A thread that made the old access, and if there were several not the one that makes the new. */
-static uint32_t race_other_thread(const struct race_mark *old, const struct race_mark *new)
-{
-	if (old->level == RACE_WARP) {
-		const uint32_t others = old->members & ~(1u << new->thread % 32);
-		return old->thread / 32 * 32 + (uint32_t)__builtin_ctz(others);
-	}
-	if (old->level == RACE_BLOCK) {
-		const uint32_t others = old->members & ~(1u << new->thread / 32);
-		return 32 * (uint32_t)__builtin_ctz(others);
-	}
-	return old->thread;
-}
-
-static void race_report(struct rt_warp *warp, const struct race_mark *old, bool old_writes,
-	const struct race_mark *new, bool new_writes, uint64_t at)
-{
-	struct race_block *block = warp->race;
-	struct race *race = block->race;
-	struct report report = {.check = CHECK_RACE, .kernel = race->launch->check,
-		.side_count = 2};
-	const uint64_t pair = (uint64_t)old->line << 32 | (uint64_t)new->line << 4
-		| (uint64_t)old_writes << 1 | (uint64_t)new_writes << 2 | 1;
-	char where[160];
-	if (!(race->launch->check->checks & check_bit(CHECK_RACE))
-	    || race_is_reported(race, pair)) {
-		return;
-	}
-	fault_hold();
-	race_write_where(where, sizeof(where), warp, at);
-	snprintf(report.sides[0].what, sizeof(report.sides[0].what),
-		"nothing orders this %s and a%s %s %s: %s", race_verb(new, new_writes),
-		old->is_atomic || old->is_async ? "n" : "", race_verb(old, old_writes),
-		race_missing(old, new, block, new->thread), where);
-	snprintf(report.sides[1].what, sizeof(report.sides[1].what), "the %s is here",
-		race_verb(old, old_writes));
-	report.sides[0].line = new->line;
-	report.sides[1].line = old->line;
-	race_fill_thread(&report.sides[0], race, block->number, new->thread);
-	race_fill_thread(&report.sides[1], race, old->block, race_other_thread(old, new));
-	report_add(&report);
-	fault_release();
-}
-
-/* Accesses to memory without cells are not checked, which the user has to know. */
-static void race_report_full(struct rt_warp *warp, const struct race_mark *new)
-{
-	struct race *race = warp->race->race;
-	struct report report = {.check = CHECK_RACE, .kernel = race->launch->check,
-		.side_count = 1};
-	if (race->is_full) {
-		return;
-	}
-	race->is_full = true;
-	fault_hold();
-	snprintf(report.sides[0].what, sizeof(report.sides[0].what),
-		"memory ran out: from here on not all accesses are checked");
-	report.sides[0].line = new->line;
-	race_fill_thread(&report.sides[0], race, new->block, new->thread);
-	report_add(&report);
-	fault_release();
-}
-
-/* Report what the check `sync` finds in an access: it comes before an asynchronous copy is done, or
- * threads of a warp trust that they run in step. */
-static void race_check_sync(struct rt_warp *warp, const struct race_mark *old,
-	const struct race_mark *new, bool is_race, uint64_t at)
-{
-	const struct race_block *block = warp->race;
-	const struct sync_place place = {new->thread, new->line}, other = {old->thread, old->line};
-	const uint64_t pair = (uint64_t)old->line << 32 | (uint64_t)new->line << 4 | 8 | 1;
-	const bool is_own = old->launch == new->launch && old->block == new->block;
-	const bool is_early = is_own && old->is_async && !new->is_async
-		&& old->level == RACE_THREAD && block->of[old->thread].copies < old->time;
-	const bool in_step = is_own && is_race && old->is_volatile && new->is_volatile
-		&& old->level <= RACE_WARP && old->thread / 32 == new->thread / 32
-		&& at - (uintptr_t)warp->shared < RT_SHARED_WINDOW;
-	if ((!is_early && !in_step) || race_is_reported(block->race, pair)) {
-		return;
-	}
-	if (is_early) {
-		sync_report(warp, place, &other, "the copy is here",
-			"the asynchronous copy to these bytes has not been waited for");
-	} else {
-		sync_report(warp, place, &other, "the other access is here",
-			"threads of a warp do not run in step: __syncwarp() has to order this "
-			"access and one of another lane");
-	}
 }
 
 /* --- Accesses --- */
@@ -500,7 +231,7 @@ static bool race_is_same(const struct race_mark *a, const struct race_mark *b)
 static bool race_conflicts(struct race_block *block, const struct race_mark *old, bool old_writes,
 	const struct race_mark *new, bool new_writes, bool *is_ordered)
 {
-	if (old->launch != new->launch) {
+	if (old->launch == 0) {
 		*is_ordered = true;
 		return false;
 	}
@@ -514,7 +245,7 @@ static bool race_conflicts(struct race_block *block, const struct race_mark *old
 static bool race_hides(const struct race_block *block, const struct race_mark *old,
 	const struct race_mark *new)
 {
-	return old->launch == new->launch && race_is_same(old, new) && !old->is_strong
+	return old->launch != 0 && race_is_same(old, new) && !old->is_strong
 		&& new->is_strong && old->time > block->met;
 }
 
@@ -529,7 +260,7 @@ static void race_touch(struct rt_warp *warp, struct race_cell *cell, const struc
 	}
 	if (unlikely(cell->write.is_async || (is_race && cell->write.is_volatile))
 	    && sync_is_on(warp)) {
-		race_check_sync(warp, &cell->write, new, is_race, at);
+		race_report_sync(warp, &cell->write, new, is_race, at);
 	}
 	if (writes) {
 		if (race_conflicts(block, &cell->read, false, new, true, &after_read)) {
@@ -547,7 +278,7 @@ static void race_touch(struct rt_warp *warp, struct race_cell *cell, const struc
 		}
 		return;
 	}
-	if (cell->read.launch != new->launch || race_is_same(&cell->read, new)
+	if (cell->read.launch == 0 || race_is_same(&cell->read, new)
 	    || race_is_ordered(block, &cell->read, new->thread)) {
 		cell->read = *new;
 	} else if (cell->read.is_strong || !new->is_strong) {
@@ -557,14 +288,19 @@ static void race_touch(struct rt_warp *warp, struct race_cell *cell, const struc
 	}
 }
 
-/* A barrier in shared memory that nothing has made. */
-static void race_check_mbarrier(struct rt_warp *warp, const struct race_mark *mark, uint64_t at)
+/* A barrier in shared memory is made, or used; nothing may have made it. */
+static void race_note_mbarrier(struct rt_warp *warp, const struct race_mark *mark, uint64_t at,
+	uint32_t access)
 {
 	const struct race_block *block = warp->race;
-	const uint64_t index = (at - (uintptr_t)warp->shared) / 4;
-	const struct race_mark *write = index < block->cell_count ? &block->cells[index].write
-		: NULL;
-	if (write && (write->launch != mark->launch || write->block != mark->block)
+	struct race_line *line = race_find_line(warp, at);
+	const uint8_t bit = (uint8_t)(1u << at % RACE_LINE / 8);
+	if (!line) {
+		return;
+	}
+	if (!(access & RT_ACCESS_STRONG)) {
+		line->barriers |= bit;
+	} else if (!(line->barriers & bit) && sync_is_on(warp)
 	    && !race_is_reported(block->race, (uint64_t)mark->line << 4 | 15)) {
 		sync_report(warp, (struct sync_place){mark->thread, mark->line}, NULL, NULL,
 			"the mbarrier at byte %" PRIu64 " of shared memory is used before it is "
@@ -572,49 +308,30 @@ static void race_check_mbarrier(struct rt_warp *warp, const struct race_mark *ma
 	}
 }
 
+/* By the cells of a line: the accesses to so many bytes, which may go on in the next lines. */
 static void race_touch_bytes(struct rt_warp *warp, struct race_mark *mark, bool writes,
 	uint64_t at, uint32_t size)
 {
-	struct race_block *block = warp->race;
-	const uint64_t shared = (uintptr_t)warp->shared;
-	const bool is_shared = at - shared < RT_SHARED_WINDOW;
+	struct race *race = warp->race->race;
 	const uint64_t end = at + size;
+	struct race_line *line = NULL;
 	for (uint64_t cell = at & ~UINT64_C(3); cell < end; cell += 4) {
 		const uint64_t from = at > cell ? at - cell : 0;
 		const uint64_t to = end - cell < 4 ? end - cell : 4;
-		struct race_cell *found = NULL;
+		if (!line || cell % RACE_LINE == 0) {
+			line = race_find_line(warp, cell);
+			if (line && !line->is_split && !race_shadow_split(race->shadow, line)) {
+				line = NULL;
+			}
+			if (unlikely(!line)) {
+				race_report_full(warp, mark, cell);
+				return;
+			}
+			line->latest = mark->time;
+			line->has_copies |= mark->is_async;
+		}
 		mark->bytes = ((1u << to) - (1u << from)) & 15;
-		if (is_shared) {
-			const uint64_t index = (cell - shared) / 4;
-			found = index < block->cell_count ? &block->cells[index] : NULL;
-			if (found && found->write.block != block->number) {
-				found->write.launch = 0;
-			}
-			if (found && found->read.block != block->number) {
-				found->read.launch = 0;
-			}
-		} else {
-			struct race_cell *chunk = race_find_chunk(block->race, cell);
-			if (unlikely(!chunk)) {
-				race_report_full(warp, mark);
-			}
-			found = chunk ? &chunk[cell / 4 % CHUNK_CELLS] : NULL;
-		}
-		if (found) {
-			race_touch(warp, found, mark, writes, cell + from);
-		}
-	}
-}
-
-/* Memory that malloc has just returned: what was done there before it was freed does not count. */
-static void race_forget(struct race *race, uint64_t address, uint64_t size)
-{
-	const uint64_t end = address + size;
-	for (uint64_t at = address & ~UINT64_C(3); at < end; at += 4) {
-		struct race_cell *chunk = race_find_chunk(race, at);
-		if (chunk) {
-			chunk[at / 4 % CHUNK_CELLS] = (struct race_cell){{0}, {0}};
-		}
+		race_touch(warp, &line->cells[cell / 4 % RACE_WORDS], mark, writes, cell + from);
 	}
 }
 
@@ -699,7 +416,8 @@ static void race_settle(struct race *race)
 }
 
 /* Note an access that is about to happen. */
-static void race_note(struct race *race, const struct rt_warp *warp, enum rt_access kind)
+static void race_note(struct race *race, const struct rt_warp *warp, enum rt_access kind,
+	uint32_t pattern)
 {
 	const uint32_t most = sizeof(*race->noted_bytes);
 	const uint32_t size = warp->access < most ? warp->access : most;
@@ -710,7 +428,8 @@ static void race_note(struct race *race, const struct rt_warp *warp, enum rt_acc
 	}
 	for (uint32_t left = warp->gathers; left != 0; left &= left - 1) {
 		const uint32_t lane = (uint32_t)__builtin_ctz(left);
-		const uint64_t at = warp->at[lane];
+		const uint64_t at = pattern == RT_WATCH_ANY ? warp->at[lane]
+			: warp->at[0] + (pattern == RT_WATCH_ROW ? lane * warp->access : 0);
 		struct memory_range range;
 		if (at - (uintptr_t)warp->shared >= RT_SHARED_WINDOW
 		    && memory_find(race->launch->check->memory, at, &range)
@@ -735,48 +454,203 @@ bool race_is_still(struct race *race)
 	return is_still;
 }
 
-void race_watch(struct rt_warp *warp, uint32_t access)
+/* An access of some lanes of a warp: lane i's begins at base + i * stride. */
+struct race_access {
+	struct rt_warp *warp;
+	struct race_block *block;
+	uint32_t access;
+	uint32_t line;           /* of PTX */
+	bool writes;
+	uint32_t lanes;
+	uint64_t base;
+	uint64_t stride;         /* the size; 0: all lanes are at one place */
+	uint32_t size;
+};
+
+/* By cells, one lane after the other. */
+static void race_watch_lanes(const struct race_access *a, uint32_t lanes)
 {
-	struct race_block *block = warp->race;
-	struct race *race = block->race;
-	const enum rt_access kind = (enum rt_access)(access & RT_ACCESS_KIND);
-	const uint32_t size = warp->access;
-	struct race_mark mark = {.launch = race->number & LAUNCH_MOST,
-		.block = block->number, .line = (warp->line < LINE_MOST ? warp->line : LINE_MOST)
-			& LINE_MOST,
-		.is_volatile = (access & RT_ACCESS_VOLATILE) != 0,
-		.is_cta = (access & RT_ACCESS_CTA) != 0, .is_atomic = kind == RT_CHANGES,
-		.is_async = (access & RT_ACCESS_ASYNC) != 0};
-	if (unlikely(race->is_noting)) {
-		race_note(race, warp, kind);
-	}
-	if (kind >= RT_FORGETS) {
-		if (kind == RT_FORGETS) {
-			race_forget(race, warp->at[0], size);
-		}
-		return;
-	}
-	for (uint32_t left = warp->gathers; left != 0; left &= left - 1) {
+	struct rt_warp *warp = a->warp;
+	struct race_block *block = a->block;
+	struct race_mark mark = {.launch = block->race->number & RACE_LAUNCHES,
+		.block = block->number, .line = a->line & LINE_MOST,
+		.is_volatile = (a->access & RT_ACCESS_VOLATILE) != 0,
+		.is_cta = (a->access & RT_ACCESS_CTA) != 0,
+		.is_atomic = (a->access & RT_ACCESS_KIND) == RT_CHANGES,
+		.is_async = (a->access & RT_ACCESS_ASYNC) != 0};
+	for (uint32_t left = lanes; left != 0; left &= left - 1) {
 		const uint32_t lane = (uint32_t)__builtin_ctz(left);
 		const uint32_t thread = warp->first + lane;
-		const uint64_t at = warp->at[lane];
-		if (kind == RT_FENCES) {
-			race_fence(block, thread, access & RT_ACCESS_CTA);
-		} else if (kind > RT_FENCES) {
-			race_note_copies(block, thread, kind, size);
-		} else if (!race_is_private(warp, at)) {
-			mark.thread = thread & 1023;
-			mark.time = race->now;
-			mark.is_strong = access & RT_ACCESS_STRONG || (mark.is_volatile
-				&& race_is_flag(block, thread, kind));
-			if (mark.is_strong) {
-				race_synchronise(block, thread, at, access);
-			}
-			if (access & RT_ACCESS_MBARRIER && sync_is_on(warp)) {
-				race_check_mbarrier(warp, &mark, at);
-			}
-			race_touch_bytes(warp, &mark, kind != RT_READS, at, size);
+		const uint64_t at = a->base + lane * a->stride;
+		mark.thread = thread & 1023;
+		mark.time = block->race->now;
+		mark.is_strong = a->access & RT_ACCESS_STRONG
+			|| (mark.is_volatile && race_is_flag(block, thread, a->writes
+				? RT_WRITES : RT_READS));
+		if (mark.is_strong) {
+			race_synchronise(block, thread, at, a->access);
 		}
+		if (a->access & RT_ACCESS_MBARRIER) {
+			race_note_mbarrier(warp, &mark, at, a->access);
+		}
+		race_touch_bytes(warp, &mark, a->writes, at, a->size);
+	}
+}
+
+/* The words of a line that lanes access, a bit for each lane from the one at word 0 on; false: some
+ * in part, or not by themselves. */
+static bool race_row_words(uint32_t lanes, uint32_t size, uint32_t *words)
+{
+	uint32_t out = 0, parts = 0;
+	if (size == 4) {
+		*words = lanes;
+		return true;
+	}
+	for (uint32_t word = 0; word < RACE_WORDS; word++) {
+		const uint32_t per = size < 4 ? 4 / size : 1;
+		const uint32_t first = word * 4 / size;
+		const uint32_t part = first < 32 ? lanes >> first & ((1u << per) - 1) : 0;
+		out |= (part == (1u << per) - 1 ? 1u : 0) << word;
+		parts |= (part != 0 ? 1u : 0) << word;
+	}
+	*words = out;
+	return out == parts;
+}
+
+/* A row of a warp: its lanes at word 0, rotated by so many. */
+static struct race_row race_make_row(const struct race_access *a, uint32_t lanes, uint32_t turn,
+	uint32_t words, uint32_t step)
+{
+	return (struct race_row){a->block->race->now, a->block->number,
+		lanes << turn | lanes >> (32 - turn) % 32,
+		race_row_what(a->line, a->warp->first / 32 % 32, RACE_WARP, a->writes),
+		(uint16_t)words, (uint16_t)step};
+}
+
+/* The lanes that begin in a line, as one row. */
+static void race_watch_line(const struct race_access *a, uint64_t line_at)
+{
+	const int64_t lane = (int64_t)(line_at - a->base) >> __builtin_ctz(a->size); // at word 0
+	const uint32_t most = RACE_LINE / a->size;
+	const uint32_t lanes = (lane >= 0 ? a->lanes >> lane : a->lanes << -lane)
+		& (most < 32 ? (1u << most) - 1 : UINT32_MAX);
+	uint32_t words;
+	if (lanes == 0) {
+		return;
+	}
+	struct race_line *line = race_find_line(a->warp, line_at);
+	if (line && !line->is_split && race_row_words(lanes, a->size, &words)) {
+		struct race_row row = race_make_row(a, a->size < 4 ? (1u << 4 / a->size) - 1 : 1,
+			(uint32_t)(a->warp->first + lane) % 32, words, 16 / a->size);
+		if (race_shadow_touch(a->block->race->shadow, a->block, line, &row)) {
+			return;
+		}
+	}
+	race_watch_lanes(a, lane >= 0 ? lanes << lane : lanes >> -lane);
+}
+
+/* All lanes are at one place, in one line. */
+static void race_watch_place(const struct race_access *a)
+{
+	struct race_row row = race_make_row(a, a->lanes, a->warp->first % 32,
+		((1u << a->size / 4) - 1) << a->base % RACE_LINE / 4, 0);
+	struct race_line *line = race_find_line(a->warp, a->base);
+	if (!line || line->is_split || (a->writes && (a->lanes & (a->lanes - 1)) != 0)
+	    || !race_shadow_touch(a->block->race->shadow, a->block, line, &row)) {
+		race_watch_lanes(a, a->lanes);
+	}
+}
+
+static void race_watch_run(struct race_access *a)
+{
+	const uint32_t first = (uint32_t)__builtin_ctz(a->lanes);
+	const uint32_t last = 31 - (uint32_t)__builtin_clz(a->lanes);
+	const uint64_t at = a->base + first * a->stride, end = a->base + last * a->stride + a->size;
+	const uint32_t plain = RT_ACCESS_KIND;
+	const bool is_row = (a->access & ~plain) == 0 && a->size <= 16
+		&& (a->size & (a->size - 1)) == 0 && (a->base & (a->size - 1)) == 0;
+	if (race_is_private(a->warp, at)) {
+		return;
+	}
+	if (is_row && (a->stride == 0 || first == last) && a->size >= 4) {
+		a->base = at;
+		a->stride = 0;
+		race_watch_place(a);
+	} else if (is_row && a->stride != 0 && (a->size >= 4 || !a->writes)
+		   && a->base % 4 == 0) {
+		for (uint64_t line = at & ~(uint64_t)(RACE_LINE - 1); line < end;
+		     line += RACE_LINE) {
+			race_watch_line(a, line);
+		}
+	} else {
+		race_watch_lanes(a, a->lanes);
+	}
+}
+
+/* Lanes, from the first one on, that are side by side or at one place. */
+static void race_find_run(struct race_access *a, uint32_t lanes)
+{
+	const uint64_t *at = a->warp->at;
+	const uint32_t first = (uint32_t)__builtin_ctz(lanes);
+	uint32_t left = lanes & (lanes - 1);
+	uint64_t stride = a->size;
+	if (left != 0) {
+		const uint32_t next = (uint32_t)__builtin_ctz(left);
+		stride = at[next] == at[first] ? 0 : stride;
+	}
+	const uint64_t base = at[first] - first * stride;
+	uint32_t run = lanes ^ left;
+	for (; left != 0; left &= left - 1) {
+		const uint32_t lane = (uint32_t)__builtin_ctz(left);
+		if (at[lane] != base + lane * stride) {
+			break;
+		}
+		run |= left & -left;
+	}
+	a->lanes = run;
+	a->base = base;
+	a->stride = stride;
+}
+
+static void race_watch_others(struct rt_warp *warp, uint32_t access)
+{
+	const enum rt_access kind = (enum rt_access)(access & RT_ACCESS_KIND);
+	if (kind == RT_FORGETS) {
+		race_shadow_forget(warp->race->race->shadow, warp->at[0], warp->access);
+	}
+	for (uint32_t left = kind < RT_FORGETS ? warp->gathers : 0; left != 0; left &= left - 1) {
+		const uint32_t thread = warp->first + (uint32_t)__builtin_ctz(left);
+		if (kind == RT_FENCES) {
+			race_fence(warp->race, thread, access & RT_ACCESS_CTA);
+		} else {
+			race_note_copies(warp->race, thread, kind, warp->access);
+		}
+	}
+}
+
+void race_watch(struct rt_warp *warp, uint32_t access, uint32_t pattern)
+{
+	const enum rt_access kind = (enum rt_access)(access & RT_ACCESS_KIND);
+	if (unlikely(warp->race->race->is_noting)) {
+		race_note(warp->race->race, warp, kind, pattern);
+	}
+	if (kind >= RT_FENCES) {
+		race_watch_others(warp, access);
+		return;
+	}
+	struct race_access a = {.warp = warp, .block = warp->race, .access = access,
+		.line = warp->line < LINE_MOST ? warp->line : LINE_MOST,
+		.writes = kind != RT_READS, .size = warp->access};
+	if (pattern != RT_WATCH_ANY && warp->gathers != 0) {
+		a.lanes = warp->gathers;
+		a.base = warp->at[0];
+		a.stride = pattern == RT_WATCH_ROW ? a.size : 0;
+		race_watch_run(&a);
+		return;
+	}
+	for (uint32_t left = warp->gathers; left != 0; left &= ~a.lanes) {
+		race_find_run(&a, left);
+		race_watch_run(&a);
 	}
 }
 

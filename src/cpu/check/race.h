@@ -25,7 +25,7 @@ enum race_level { RACE_THREAD, RACE_WARP, RACE_BLOCK, RACE_GRID };
 
 /* The last access to four bytes; of several threads that nothing orders, the last one of all. */
 struct race_mark {
-	uint32_t launch : 23;  /* another launch's: no mark */
+	uint32_t launch : 23;  /* 0: no mark */
 	uint32_t bytes : 4;    /* a bit for each */
 	uint32_t is_strong : 1; /* two such do not race, */
 	uint32_t is_cta : 1;   /* within the scope of both; */
@@ -43,6 +43,67 @@ struct race_mark {
 struct race_cell {
 	struct race_mark write;
 	struct race_mark read;
+};
+
+#define RACE_LAUNCHES ((1u << 23) - 1)
+
+/* Memory is watched by lines of 64 bytes, in words of four: race_shadow.c. */
+enum { RACE_LINE = 64, RACE_WORDS = RACE_LINE / 4, RACE_OWN_ROWS = 2, RACE_ROWS = 20 };
+
+/* A plain access of some lanes of a warp to whole words of a line, as race_mark has one. */
+struct race_row {
+	uint32_t time;
+	uint32_t block;
+	/* Lanes that access word 0, a bit for each.  Those of word i are rotated to the left by i *
+	 * step / 4.  RACE_BLOCK: warps. */
+	uint32_t members;
+	uint32_t what;           /* race_row_what */
+	uint16_t words;          /* a bit for each */
+	uint16_t step;
+};
+
+/* The line of PTX, 20 bits; the warp; the level, RACE_WARP for one lane, too; whether it writes. */
+static inline uint32_t race_row_what(uint32_t line, uint32_t warp, enum race_level level,
+	bool writes)
+{
+	return line | warp << 20 | (uint32_t)level << 25 | (uint32_t)writes << 27;
+}
+
+static inline uint32_t race_row_line(const struct race_row *row)
+{
+	return row->what & 0xfffff;
+}
+
+static inline uint32_t race_row_warp(const struct race_row *row)
+{
+	return row->what >> 20 & 31;
+}
+
+static inline enum race_level race_row_level(const struct race_row *row)
+{
+	return (enum race_level)(row->what >> 25 & 3);
+}
+
+static inline bool race_row_writes(const struct race_row *row)
+{
+	return row->what >> 27;
+}
+
+/* What is known of a line: some rows that have no word in common, but for one write and one read,
+ * or if it is split the cells. */
+struct race_line {
+	uint32_t launch;         /* another one's: nothing */
+	uint32_t block;          /* of shared memory: another one's: nothing */
+	uint32_t latest;         /* time of an access */
+	uint8_t count;           /* of rows */
+	uint8_t barriers;        /* by eight bytes: there is an mbarrier */
+	bool is_split;
+	bool has_copies;         /* asynchronous ones wrote here */
+	union {                  /* NULL until there were any */
+		struct race_cell *cells; /* if it is split */
+		struct race_row *more;   /* else rows for which there is no room here */
+	};
+	struct race_row rows[RACE_OWN_ROWS];
 };
 
 struct race_know;
@@ -67,8 +128,9 @@ struct race_block {
 	struct race_thread *of;      /* by thread */
 	size_t of_count;
 	bool has_threads;            /* some of those are not as they began */
-	struct race_cell *cells;     /* of shared memory, by four bytes */
-	size_t cell_count;
+	struct race_line *lines;     /* of shared memory, and their cells */
+	struct race_cell *cells;
+	size_t line_count;
 };
 
 /* Some threads of a block: a bit for each, 32 in each word, from a warp on. */
@@ -76,6 +138,26 @@ struct race_set {
 	uint32_t warp;
 	uint32_t words;
 	const uint32_t *threads;
+};
+
+#define RACE_PAIRS 1024
+
+struct race {
+	struct race_order *order;
+	const struct rt_launch *launch;
+	uint32_t number;         /* of the launch */
+	uint32_t now;
+	uint32_t begun;          /* blocks */
+	bool is_full;            /* no memory for more cells, which was reported */
+	struct race_shadow *shadow;
+	uint64_t pairs[RACE_PAIRS]; /* of lines that were reported: a table */
+	size_t pair_count;
+	bool is_noting;          /* for race_is_still, */
+	bool has_moved;          /* which memory has, or may have, but for */
+	uint32_t noted;          /* what these lanes, which write so many bytes, have found there */
+	uint32_t noted_size;
+	uint64_t noted_at[RT_GROUP];
+	uint8_t noted_bytes[RT_GROUP][16];
 };
 
 /* --- For launches --- */
@@ -91,16 +173,47 @@ void race_free_block(struct race_block *block);
 void race_meet_all(struct race_block *block);
 void race_meet(struct race_block *block, const struct race_set *set);
 /* What rt_host.watch and rt_host.meet are. */
-void race_watch(struct rt_warp *warp, uint32_t access);
+void race_watch(struct rt_warp *warp, uint32_t access, uint32_t pattern);
 void race_collect(struct rt_warp *warp, uint32_t what, uint32_t set);
 
 /* Whether no memory has changed since the last call, nor may others have changed what was read; the
  * first call begins to note that. */
 bool race_is_still(struct race *race);
 
+/* --- race_shadow.c --- */
+
+struct race_shadow *race_shadow_create(void);
+void race_shadow_release(struct race_shadow *shadow);
+/* A launch begins; what other launches did does not count.  It forgets lines if their launch would
+ * seem to be this one. */
+void race_shadow_begin(struct race_shadow *shadow, bool forgets);
+/* The line of an address, as an earlier access left it; NULL: no memory. */
+struct race_line *race_shadow_find(struct race_shadow *shadow, uint64_t address);
+/* Note an access to a line that is not split; what is left of the row is of no use then.  False: it
+ * needs cells, and nothing has changed. */
+bool race_shadow_touch(struct race_shadow *shadow, const struct race_block *block,
+	struct race_line *line, struct race_row *new);
+/* Nothing is known of what was done to so many bytes. */
+void race_shadow_forget(struct race_shadow *shadow, uint64_t address, uint64_t size);
+/* Replace rows by cells; false: no memory. */
+bool race_shadow_split(struct race_shadow *shadow, struct race_line *line);
+
+/* --- race_report.c --- */
+
+/* Whether this launch has reported these two lines so; from now on it has. */
+bool race_is_reported(struct race *race, uint64_t pair);
+/* Report the race of an old and a new access at an address. */
+void race_report(struct rt_warp *warp, const struct race_mark *old, bool old_writes,
+	const struct race_mark *new, bool new_writes, uint64_t at);
+/* Report that accesses to memory without cells are not checked. */
+void race_report_full(struct rt_warp *warp, const struct race_mark *new, uint64_t at);
+/* Report what the check `sync` finds in an access: it comes before an asynchronous copy is done, or
+ * threads of a warp trust that they run in step. */
+void race_report_sync(struct rt_warp *warp, const struct race_mark *old,
+	const struct race_mark *new, bool is_race, uint64_t at);
+
 /* --- race_order.c --- */
 
-struct race_order;
 struct race_order *race_order_create(void);
 void race_order_release(struct race_order *order);
 void race_order_begin(struct race_order *order);

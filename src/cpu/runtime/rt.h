@@ -116,6 +116,14 @@ enum {
 	RT_ACCESS_LOCKS = 1 << 15      /* a compare-and-swap that does not acquire */
 };
 
+/* Where the lanes are.  But for the first, only rt_warp.at[0] is set, where lane 0 is or would
+ * be. */
+enum rt_pattern {
+	RT_WATCH_ANY,  /* as rt_warp.at says */
+	RT_WATCH_ROW,  /* lane i is i times rt_warp.access after lane 0 */
+	RT_WATCH_PLACE /* all are at one place */
+};
+
 static inline uint32_t rt_pack_access(enum rt_access kind, bool is_shared)
 {
 	return (uint32_t)kind | (uint32_t)is_shared << 8;
@@ -189,7 +197,7 @@ struct rt_host {
 	uint32_t (*check)(struct rt_warp *warp, uint32_t access, uint32_t var);
 	/* What rt_calls.watch is; and threads of a warp, `set`, have met at a collective.  The
 	 * driver sets both. */
-	void (*watch)(struct rt_warp *warp, uint32_t access);
+	void (*watch)(struct rt_warp *warp, uint32_t access, uint32_t pattern);
 	void (*meet)(struct rt_warp *warp, uint32_t what, uint32_t set);
 	/* What rt_calls.made and rt_calls.blame are.  The driver sets both. */
 	void (*made)(struct rt_warp *warp, uint32_t lane, const struct rt_made *made);
@@ -342,8 +350,8 @@ struct rt_calls {
 	 * an address to the next one; of an access that has lines, and that is atomic. */
 	void (*count_lines)(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
 		uint32_t counter, uint32_t has_lines, uint32_t is_atomic);
-	/* The lanes in warp->gathers are about to do this at warp->at. */
-	void (*watch)(struct rt_warp *warp, uint32_t access, uint32_t unused);
+	/* The lanes in warp->gathers are about to do this at warp->at; enum rt_pattern. */
+	void (*watch)(struct rt_warp *warp, uint32_t access, uint32_t pattern);
 	/* An instruction has made something wrong in a lane. */
 	void (*made)(struct rt_warp *warp, uint32_t lane, const struct rt_made *made);
 	/* What is wrong in a lane matters now: its blame (base/checks.h). */
@@ -369,7 +377,7 @@ uint64_t rt_malloc(struct rt_warp *warp, uint64_t size);
 uint32_t rt_set_condition(struct rt_warp *warp, uint64_t handle, uint32_t value);
 uint32_t rt_free(struct rt_warp *warp, uint64_t address);
 uint32_t rt_check(struct rt_warp *warp, uint32_t access, uint32_t var);
-void rt_watch(struct rt_warp *warp, uint32_t access, uint32_t unused);
+void rt_watch(struct rt_warp *warp, uint32_t access, uint32_t pattern);
 void rt_made(struct rt_warp *warp, uint32_t lane, const struct rt_made *made);
 void rt_blame(struct rt_warp *warp, uint32_t lane, uint32_t blame);
 /* rt_count.c */

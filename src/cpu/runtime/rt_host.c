@@ -153,12 +153,11 @@ uint32_t rt_check(struct rt_warp *warp, uint32_t access, uint32_t var)
 	return host->check ? host->check(warp, access, var) : 0;
 }
 
-void rt_watch(struct rt_warp *warp, uint32_t access, uint32_t unused)
+void rt_watch(struct rt_warp *warp, uint32_t access, uint32_t pattern)
 {
 	const struct rt_host *host = warp->launch->host;
-	(void)unused;
 	if (warp->race && host->watch) {
-		host->watch(warp, access);
+		host->watch(warp, access, pattern);
 	}
 }
 

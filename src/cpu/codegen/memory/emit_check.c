@@ -235,6 +235,50 @@ static void check_ask(struct emit *e, const struct check_site *site, LLVMValueRe
 	e->mask = mask;
 }
 
+/* Lanes, by a bit for each, that are side by side or at one place; and where their lane 0 is or
+ * would be, from where lane 0 is. */
+struct check_run {
+	uint32_t lanes;
+	enum rt_pattern pattern;
+	int64_t offset;
+};
+
+enum { CHECK_RUNS = 4 };
+
+/* Where the lanes are, if that is known when the kernel is compiled; 0 runs: it is not. */
+static size_t check_find_runs(const struct emit *e, const struct ptx_inst *inst,
+	const struct check_site *site, struct check_run out[CHECK_RUNS])
+{
+	size_t count = 0;
+	if (!emit_is_vector(e) || inst->op == PTX_OP_CP_ASYNC) { // it has addresses in two spaces
+		return 0;
+	}
+	const struct uniformity at = uniformity_of_address(&e->uniformity, inst, site->place);
+	if (!at.is_known || at.is_vector) {
+		return 0;
+	}
+	if (!at.offsets) {
+		out[0] = (struct check_run){UINT32_MAX, RT_WATCH_PLACE, 0};
+		return 1;
+	}
+	for (unsigned i = 0; i < e->width; count++) {
+		const int64_t first = at.offsets[i] - at.offsets[0];
+		const int64_t step = i + 1 < e->width && at.offsets[i + 1] == at.offsets[i] ? 0
+			: (int64_t)site->size;
+		if (count == CHECK_RUNS) {
+			return 0;
+		}
+		out[count] = (struct check_run){0, step == 0 ? RT_WATCH_PLACE : RT_WATCH_ROW,
+			first - step * i};
+		for (int64_t next = first;
+		     i < e->width && at.offsets[i] - at.offsets[0] == next; i++) {
+			out[count].lanes |= 1u << i;
+			next += step;
+		}
+	}
+	return count;
+}
+
 /* What rt_calls.watch is told of an access. */
 static uint32_t check_watch_word(const struct ptx_inst *inst, const struct check_site *site)
 {
@@ -244,7 +288,7 @@ static uint32_t check_watch_word(const struct ptx_inst *inst, const struct check
 	case PTX_OP_CP_ASYNC:
 		return word | (site->kind == RT_WRITES ? RT_ACCESS_ASYNC : 0);
 	case PTX_OP_MBARRIER_INIT:
-		return RT_WRITES;
+		return RT_WRITES | RT_ACCESS_MBARRIER;
 	case PTX_OP_MBARRIER_TX:
 	case PTX_OP_MBARRIER_ARRIVE:
 	case PTX_OP_MBARRIER_ARRIVE_TX:
@@ -287,9 +331,9 @@ static LLVMValueRef check_lanes(struct emit *e)
 	return emit_is_vector(e) ? emit_active(e) : ir_shl(e, emit_u32(e, 1), emit_lane_number(e));
 }
 
-static void check_tell(struct emit *e, uint32_t word)
+static void check_tell(struct emit *e, uint32_t word, enum rt_pattern pattern)
 {
-	LLVMValueRef args[] = {emit_u32(e, word), emit_u32(e, 0)};
+	LLVMValueRef args[] = {emit_u32(e, word), emit_u32(e, pattern)};
 	emit_call_once(e, offsetof(struct rt_calls, watch), LLVMVoidTypeInContext(e->context), args,
 		countof(args));
 }
@@ -320,7 +364,7 @@ static void check_watch_others(struct emit *e, const struct ptx_inst *inst)
 	}
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, gathers), check_lanes(e));
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, access), emit_u32(e, argument));
-	check_tell(e, word);
+	check_tell(e, word, RT_WATCH_ANY);
 }
 
 /* The addresses of the lanes, as numbers. */
@@ -331,6 +375,24 @@ static LLVMValueRef check_addresses(struct emit *e, const struct ptx_inst *inst,
 	as.space = site->space;
 	return emit_is_vector(e) ? emit_lane_addresses(e, &as, site->place)
 		: check_lane_address(e, site);
+}
+
+static void check_watch(struct emit *e, const struct ptx_inst *inst, const struct check_site *site,
+	LLVMValueRef at, LLVMValueRef lanes)
+{
+	struct check_run runs[CHECK_RUNS];
+	const uint32_t word = check_watch_word(inst, site);
+	const size_t count = check_find_runs(e, inst, site, runs);
+	if (count == 0) {
+		check_note(e, site, at, lanes);
+		check_tell(e, word, RT_WATCH_ANY);
+	}
+	for (size_t i = 0; i < count; i++) {
+		LLVMValueRef first = LLVMBuildExtractElement(e->builder, at, emit_u32(e, 0), "");
+		first = ir_add(e, first, emit_scalar(e, 64, (uint64_t)runs[i].offset));
+		check_note(e, site, first, ir_and(e, lanes, emit_u32(e, runs[i].lanes)));
+		check_tell(e, word, runs[i].pattern);
+	}
 }
 
 static void check_place(struct emit *e, const struct ptx_inst *inst, const struct check_site *site)
@@ -346,8 +408,7 @@ static void check_place(struct emit *e, const struct ptx_inst *inst, const struc
 	if (check_is_watched(e, inst, site)) {
 		struct check_site whole = *site;
 		whole.size = site->size > 0 ? site->size : sizeof(uint64_t); // an mbarrier
-		check_note(e, &whole, at, lanes);
-		check_tell(e, check_watch_word(inst, site));
+		check_watch(e, inst, &whole, at, lanes);
 	} else if (site->size == 0 || !e->questions) {
 		check_note(e, site, at, lanes);
 	}

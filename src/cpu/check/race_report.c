@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* The reports of races, and of what the check `sync` finds in accesses. */
+#include "base/common.h"
+
+#include "cpu/check/race.h"
+
+#include "cpu/check/report.h"
+#include "cpu/check/sync.h"
+#include "cpu/mem/fault.h"
+#include "cpu/runtime/heap.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+bool race_is_reported(struct race *race, uint64_t pair)
+{
+	size_t at = (size_t)(pair * UINT64_C(0x9e3779b97f4a7c15) >> 32) % RACE_PAIRS;
+	while (race->pairs[at] != 0 && race->pairs[at] != pair) {
+		at = (at + 1) % RACE_PAIRS;
+	}
+	if (race->pairs[at] == pair || race->pair_count == RACE_PAIRS - 1) {
+		return true;
+	}
+	race->pairs[at] = pair;
+	race->pair_count++;
+	return false;
+}
+
+static void race_report_fill_thread(struct report_side *side, const struct race *race, uint32_t block,
+	uint32_t thread)
+{
+	const uint32_t *grid = race->launch->nctaid;
+	side->block[0] = block % grid[0];
+	side->block[1] = block / grid[0] % grid[1];
+	side->block[2] = block / grid[0] / grid[1];
+	for (int axis = 0; axis < 3; axis++) {
+		side->thread[axis] = race->launch->tid[axis][thread];
+	}
+}
+
+static const char *race_report_verb(const struct race_mark *mark, bool is_write)
+{
+	return mark->is_atomic ? "atomic operation" : mark->is_async
+		? "asynchronous copy" : is_write ? "write" : "read";
+}
+
+/* "shared memory, byte 12" or "address 0x10, byte 16 of the allocation at 0x0" */
+static void race_report_where(char *out, size_t size, const struct rt_warp *warp, uint64_t at)
+{
+	struct memory_range range;
+	struct heap *heap = warp->launch->host->heap;
+	const uint64_t offset = at - (uintptr_t)warp->shared;
+	char where[112];
+	if (offset < RT_SHARED_WINDOW) {
+		snprintf(out, size, "byte %" PRIu64 " of shared memory", offset);
+	} else if (heap && heap_covers(heap, at)) {
+		heap_describe(heap, at, where, sizeof(where));
+		snprintf(out, size, "address 0x%" PRIx64 ", %s", at, where);
+	} else if (memory_find(warp->race->race->launch->check->memory, at, &range)) {
+		snprintf(out, size, "byte %" PRIu64 " of the %zu-byte allocation at 0x%" PRIx64,
+			at - range.address, (size_t)range.size, range.address);
+	} else {
+		snprintf(out, size, "address 0x%" PRIx64, at);
+	}
+}
+
+/* What orders the threads that it is about. */
+static const char *race_report_missing(const struct race_mark *old, const struct race_mark *new,
+	const struct race_block *block, uint32_t thread)
+{
+	if (old->block != block->number || old->level == RACE_GRID) {
+		return old->is_strong && new->is_strong ? "by another block, beyond its scope"
+			: "by another block";
+	}
+	const bool is_warp = old->level <= RACE_WARP && old->thread / 32 == thread / 32;
+	return is_warp ? "by another thread of its warp" : "by another thread of its block";
+}
+
+/* A thread that made the old access, and if there were several not the one that makes the new. */
+static uint32_t race_report_other_thread(const struct race_mark *old, const struct race_mark *new)
+{
+	if (old->level == RACE_WARP) {
+		const uint32_t others = old->members & ~(1u << new->thread % 32);
+		return old->thread / 32 * 32 + (uint32_t)__builtin_ctz(others);
+	}
+	if (old->level == RACE_BLOCK) {
+		const uint32_t others = old->members & ~(1u << new->thread / 32);
+		return 32 * (uint32_t)__builtin_ctz(others);
+	}
+	return old->thread;
+}
+
+void race_report(struct rt_warp *warp, const struct race_mark *old, bool old_writes,
+	const struct race_mark *new, bool new_writes, uint64_t at)
+{
+	struct race_block *block = warp->race;
+	struct race *race = block->race;
+	struct report report = {.check = CHECK_RACE, .kernel = race->launch->check,
+		.side_count = 2};
+	const uint64_t pair = (uint64_t)old->line << 32 | (uint64_t)new->line << 4
+		| (uint64_t)old_writes << 1 | (uint64_t)new_writes << 2 | 1;
+	char where[160];
+	if (!(race->launch->check->checks & check_bit(CHECK_RACE))
+	    || race_is_reported(race, pair)) {
+		return;
+	}
+	fault_hold();
+	race_report_where(where, sizeof(where), warp, at);
+	snprintf(report.sides[0].what, sizeof(report.sides[0].what),
+		"nothing orders this %s and a%s %s %s: %s", race_report_verb(new, new_writes),
+		old->is_atomic || old->is_async ? "n" : "", race_report_verb(old, old_writes),
+		race_report_missing(old, new, block, new->thread), where);
+	snprintf(report.sides[1].what, sizeof(report.sides[1].what), "the %s is here",
+		race_report_verb(old, old_writes));
+	report.sides[0].line = new->line;
+	report.sides[1].line = old->line;
+	race_report_fill_thread(&report.sides[0], race, block->number, new->thread);
+	race_report_fill_thread(&report.sides[1], race, old->block, race_report_other_thread(old, new));
+	report_add(&report);
+	fault_release();
+}
+
+void race_report_full(struct rt_warp *warp, const struct race_mark *new, uint64_t at)
+{
+	struct race *race = warp->race->race;
+	struct report report = {.check = CHECK_RACE, .kernel = race->launch->check,
+		.side_count = 1};
+	if (race->is_full || at - (uintptr_t)warp->shared < RT_SHARED_WINDOW) {
+		return;
+	}
+	race->is_full = true;
+	fault_hold();
+	snprintf(report.sides[0].what, sizeof(report.sides[0].what),
+		"memory ran out: from here on not all accesses are checked");
+	report.sides[0].line = new->line;
+	race_report_fill_thread(&report.sides[0], race, new->block, new->thread);
+	report_add(&report);
+	fault_release();
+}
+
+void race_report_sync(struct rt_warp *warp, const struct race_mark *old,
+	const struct race_mark *new, bool is_race, uint64_t at)
+{
+	const struct race_block *block = warp->race;
+	const struct sync_place place = {new->thread, new->line}, other = {old->thread, old->line};
+	const uint64_t pair = (uint64_t)old->line << 32 | (uint64_t)new->line << 4 | 8 | 1;
+	const bool is_own = old->launch == new->launch && old->block == new->block;
+	const bool is_early = is_own && old->is_async && !new->is_async
+		&& old->level == RACE_THREAD && block->of[old->thread].copies < old->time;
+	const bool in_step = is_own && is_race && old->is_volatile && new->is_volatile
+		&& old->level <= RACE_WARP && old->thread / 32 == new->thread / 32
+		&& at - (uintptr_t)warp->shared < RT_SHARED_WINDOW;
+	if ((!is_early && !in_step) || race_is_reported(block->race, pair)) {
+		return;
+	}
+	if (is_early) {
+		sync_report(warp, place, &other, "the copy is here",
+			"the asynchronous copy to these bytes has not been waited for");
+	} else {
+		sync_report(warp, place, &other, "the other access is here",
+			"threads of a warp do not run in step: __syncwarp() has to order this "
+			"access and one of another lane");
+	}
+}
