@@ -41,6 +41,30 @@ START_TEST(every_warp_runs_once)
 }
 END_TEST
 
+/* Conditions in a row, of lanes and of the block; the block that no lane comes to has an address
+ * that would fail. */
+START_TEST(lanes_part_again_where_they_have_parted)
+{
+	uint32_t threads = blocks[_i / WIDTHS], wrong = 0;
+	grid_ok(widths[_i % WIDTHS], threads, "",
+		"mov.u32 %r1, %ntid.x; setp.ge.u32 %p3, %r1, 64; setp.gt.u32 %p4, %r0, 5000;\n"
+		"and.b32 %r1, %r0, 1; setp.eq.u32 %p1, %r1, 0; and.b32 %r1, %r0, 8;\n"
+		"setp.ne.u32 %p2, %r1, 0; mov.u32 %r3, 7; mov.u32 %r4, 1; @%p1 bra join;\n"
+		"mul.lo.u32 %r3, %r0, 3; @%p2 bra join; @!%p4 bra sane; mov.u64 %rd1, 64;\n"
+		"ld.u32 %r4, [%rd1];\n"
+		"sane: @%p3 bra many; mov.u32 %r5, 9; bra both;\n"
+		"many: mov.u32 %r5, 5;\n"
+		"both: add.u32 %r3, %r3, %r5; xor.b32 %r4, %r4, %r3;\n"
+		"join: st.u32 [%rd9], %r3; st.u32 [%rd9+4], %r4;");
+	for (uint32_t i = 0; i < threads; i++) {
+		bool all = i % 2 == 1 && (i & 8) == 0;
+		uint32_t third = i % 2 == 0 ? 7 : 3 * i + (!all ? 0 : threads >= 64 ? 5 : 9);
+		wrong += grid.memory[i][0] != third || grid.memory[i][1] != (all ? 1 ^ third : 1);
+	}
+	ck_assert_uint_eq(wrong, 0);
+}
+END_TEST
+
 static const struct failing {
 	const char *text;
 	const char *what;
@@ -125,6 +149,8 @@ SUITE(emit_warps)
 	TCase *tc = tcase_create("warps that never wait");
 	tcase_add_checked_fixture(tc, grid_setup, grid_teardown);
 	tcase_add_loop_test(tc, every_warp_runs_once, 0, (int)(countof(blocks) * WIDTHS));
+	tcase_add_loop_test(tc, lanes_part_again_where_they_have_parted, 0,
+		(int)(countof(blocks) * WIDTHS));
 	tcase_add_loop_test(tc, a_failure_names_the_thread_of_any_warp, 0,
 		(int)(countof(failing) * countof(culprits) * WIDTHS));
 	tcase_add_loop_test(tc, every_block_of_a_grid_runs_once, 0,

@@ -35,7 +35,15 @@ static const struct {
 	{"a trap", false, "@p bra E; trap; E: ret;"},
 	{"a barrier", false, "@p bra E; bar.sync 0; E: ret;"},
 	{"a shuffle", false, "@p bra E; shfl.sync.idx.b32 a, b, 0, 31, -1; E: ret;"},
-	{"a branch within", false, "@p bra E; mov.b32 a, 1; @q bra E; mov.b32 a, 2; E: ret;"},
+	{"two conditions", true, "@p bra E; mov.b32 a, 1; @q bra E; mov.b32 a, 2; E: ret;"},
+	{"if and else within", true, "@p bra E; @q bra A; mov.b32 a, 1; bra B; A: mov.b32 a, 2;\n"
+		"B: mov.b32 b, 2; E: ret;"},
+	{"either condition", true, "@p bra A; @q bra E; A: mov.b32 a, 1; E: ret;"},
+	{"a loop within", false, "@p bra E; L: mov.b32 a, 1; @q bra L; E: ret;"},
+	{"a longer loop within", false, "@p bra E; L: @p bra M; mov.b32 a, 1;\n"
+		"M: mov.b32 b, 1; @q bra L; E: ret;"},
+	{"a return within", false, "@p bra E; @q bra A; ret; A: mov.b32 a, 1; E: ret;"},
+	{"a barrier within", false, "@p bra E; @q bra E; bar.sync 0; mov.b32 a, 1; E: ret;"},
 	{"a side that is entered from elsewhere", false,
 		"@p bra E; A: mov.b32 a, 1; E: @q bra A; ret;"},
 	{"a loop around itself", false, "L: mov.b32 a, 1; @p bra L; ret;"},
@@ -65,6 +73,21 @@ START_TEST(so_many_instructions_are_small)
 }
 END_TEST
 
+START_TEST(so_many_blocks_are_few)
+{
+	for (int count = 10; count < 20; count++) {
+		struct str body = STR_INIT;
+		for (int i = 0; i < count; i++) {
+			str_add(&body, "@p bra E; mov.b32 a, 1;\n");
+		}
+		str_add(&body, "E: ret;");
+		ck_assert_int_eq(suits(body.data), count <= IF_CONVERT_BLOCKS);
+		parse_free(&module);
+		str_free(&body);
+	}
+}
+END_TEST
+
 SUITE(if_convert)
 {
 	Suite *s = suite_create("if_convert");
@@ -72,5 +95,6 @@ SUITE(if_convert)
 	tcase_add_checked_fixture(tc, NULL, teardown);
 	tcase_add_loop_test(tc, a_branch_is_small, 0, (int)countof(bodies));
 	tcase_add_test(tc, so_many_instructions_are_small);
+	tcase_add_test(tc, so_many_blocks_are_few);
 	return s;
 }

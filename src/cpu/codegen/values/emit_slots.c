@@ -78,11 +78,12 @@ static void slots_note_entry(struct emit *e, size_t block)
 /* Whether diverged code can follow a block. */
 static bool slots_parts(const struct emit *e, size_t index)
 {
+	struct if_region region;
 	const struct ptx_block *block = &e->func->blocks[index];
 	const struct ptx_inst *last = &e->func->insts[block->end - 1];
 	return e->width > 1 && !e->serial && block->succ_count > 1
 		&& !(last->op == PTX_OP_BRA && emit_is_same(e, last->guard))
-		&& !emit_converts_if(e, index);
+		&& !emit_converts_if(e, index, &region);
 }
 
 void emit_note_entries(struct emit *e)
@@ -403,37 +404,123 @@ void emit_make_phis(struct emit *e, const LLVMBasicBlockRef *blocks)
 	emit_enter(e, back);
 }
 
-/* From the places `yes` and `no` among the predecessors; of one alone, if they are the same. */
-static void slots_fill_phis(struct emit *e, const struct ptx_block *block, LLVMValueRef lanes,
-	size_t yes, size_t no)
+void emit_fill_phis(struct emit *e, size_t to, bool is_start)
 {
+	const struct ptx_block *block = &e->func->blocks[to];
+	size_t place = is_start ? block->pred_count : cfg_place_of_pred(block, e->block);
 	LLVMBasicBlockRef from = LLVMGetInsertBlock(e->builder);
 	for (size_t k = 0; k < block->phi_count; k++) {
 		const struct ptx_phi *phi = &block->phis[k];
-		struct ptx_held a = {e->func->values[phi->value].reg, phi->args[yes]};
-		struct ptx_held b = {a.reg, phi->args[no]};
-		if (slots_has_phi(e, a.reg)) {
-			LLVMValueRef value = slots_load_reg(e, a);
-			assert(a.value == b.value || e->uniformity.regs[a.reg].is_vector);
-			value = a.value == b.value ? value
-				: ir_select(e, lanes, value, slots_load_reg(e, b));
+		struct ptx_held held = {e->func->values[phi->value].reg, phi->args[place]};
+		if (slots_has_phi(e, held.reg)) {
+			LLVMValueRef value = slots_load_reg(e, held);
 			LLVMAddIncoming(e->values[phi->value], &value, &from, 1);
 		}
 	}
 }
 
-void emit_select_phis(struct emit *e, size_t to, LLVMValueRef lanes, size_t yes, size_t no)
+/* --- Where lanes part under masks --- */
+
+/* What the lanes of some ways into a block have of a phi. */
+static LLVMValueRef slots_select_phi(struct emit *e, size_t to, const struct ptx_phi *phi,
+	const struct emit_way *ways, size_t count)
 {
-	const struct ptx_block *block = &e->func->blocks[to];
-	slots_fill_phis(e, block, lanes, cfg_place_of_pred(block, yes),
-		cfg_place_of_pred(block, no));
+	const unsigned reg = e->func->values[phi->value].reg;
+	const bool is_vector = e->uniformity.regs[reg].is_vector;
+	LLVMValueRef value = NULL;
+	unsigned first = PTX_NO_VALUE;
+	for (size_t i = 0; i < count; i++) {
+		if (ways[i].to != to) {
+			continue;
+		}
+		unsigned arg = phi->args[cfg_place_of_pred(&e->func->blocks[to], ways[i].from)];
+		if (value && arg == first) {
+			continue;
+		}
+		LLVMValueRef here = slots_load_reg(e, (struct ptx_held){reg, arg});
+		LLVMValueRef lanes = ways[i].lanes;
+		if (value && !is_vector) {
+			lanes = ir_icmp(e, LLVMIntNE, emit_lane_bits(e, lanes), emit_u32(e, 0));
+		}
+		first = value ? first : arg;
+		value = value ? ir_select(e, lanes, here, value) : here;
+	}
+	return value;
 }
 
-void emit_fill_phis(struct emit *e, size_t to, bool is_start)
+void emit_take_phis(struct emit *e, size_t to, const struct emit_way *ways, size_t count,
+	LLVMValueRef *old)
 {
 	const struct ptx_block *block = &e->func->blocks[to];
-	size_t place = is_start ? block->pred_count : cfg_place_of_pred(block, e->block);
-	slots_fill_phis(e, block, NULL, place, place);
+	for (size_t k = 0; k < block->phi_count; k++) {
+		old[k] = e->values[block->phis[k].value];
+	}
+	for (size_t k = 0; k < block->phi_count; k++) {
+		const struct ptx_phi *phi = &block->phis[k];
+		if (slots_has_phi(e, e->func->values[phi->value].reg)) {
+			e->values[phi->value] = slots_select_phi(e, to, phi, ways, count);
+		}
+	}
+}
+
+void emit_give_phis(struct emit *e, size_t of, const LLVMValueRef *old)
+{
+	const struct ptx_block *block = &e->func->blocks[of];
+	for (size_t k = 0; k < block->phi_count; k++) {
+		e->values[block->phis[k].value] = old[k];
+	}
+}
+
+void emit_select_phis(struct emit *e, size_t to, const struct emit_way *ways, size_t count)
+{
+	const struct ptx_block *block = &e->func->blocks[to];
+	LLVMBasicBlockRef from = LLVMGetInsertBlock(e->builder);
+	for (size_t k = 0; k < block->phi_count; k++) {
+		const struct ptx_phi *phi = &block->phis[k];
+		if (slots_has_phi(e, e->func->values[phi->value].reg)) {
+			LLVMValueRef value = slots_select_phi(e, to, phi, ways, count);
+			LLVMAddIncoming(e->values[phi->value], &value, &from, 1);
+		}
+	}
+}
+
+struct slots_skip {
+	struct emit *e;
+	LLVMBasicBlockRef made, before;
+};
+
+static LLVMValueRef slots_or_zero(const struct slots_skip *skip, LLVMValueRef made)
+{
+	LLVMValueRef values[] = {made, LLVMConstNull(LLVMTypeOf(made))};
+	LLVMBasicBlockRef from[] = {skip->made, skip->before};
+	LLVMValueRef phi = LLVMBuildPhi(skip->e->builder, LLVMTypeOf(made), "");
+	LLVMAddIncoming(phi, values, from, countof(from));
+	return phi;
+}
+
+static void slots_skip_value(void *data, unsigned *reg, unsigned *value)
+{
+	const struct slots_skip *skip = data;
+	struct emit *e = skip->e;
+	if (*value != PTX_NO_VALUE && e->values[*value] && ptx_has_bit(e->kept, *reg)
+	    && !is_in_slot(e, *reg)) {
+		e->values[*value] = slots_or_zero(skip, e->values[*value]);
+	}
+}
+
+void emit_merge_skipped(struct emit *e, size_t index, LLVMBasicBlockRef before,
+	LLVMBasicBlockRef after, struct emit_way *ways, size_t count)
+{
+	struct slots_skip skip = {e, LLVMGetInsertBlock(e->builder), before};
+	const struct ptx_block *block = &e->func->blocks[index];
+	LLVMBuildBr(e->builder, after);
+	emit_enter(e, after);
+	for (size_t i = block->first; i < block->end; i++) {
+		cfg_visit(&e->func->insts[i], true, slots_skip_value, &skip);
+	}
+	for (size_t i = 0; i < count; i++) {
+		ways[i].lanes = slots_or_zero(&skip, ways[i].lanes);
+	}
 }
 
 void emit_merge_values(struct emit *e, LLVMBasicBlockRef then, LLVMBasicBlockRef before)

@@ -7,9 +7,10 @@
 #include "cpu/ir/if_convert.h"
 
 /* Whether a warp whose lanes part at the end of a block stays converged: see emit_if.c. */
-static inline bool emit_converts_if(const struct emit *e, size_t block)
+static inline bool emit_converts_if(const struct emit *e, size_t block, struct if_region *region)
 {
-	return emit_does(e, PASS_IF_CONVERSION) && !e->serial && if_convert_suits(e->func, block);
+	return emit_does(e, PASS_IF_CONVERSION) && !e->serial
+		&& if_convert_find(region, e->func, block);
 }
 
 /* emit_slots.c: what survives a yield */
@@ -25,5 +26,22 @@ void emit_put_slots(struct emit *e);
 /* Of a warp of a team, which goes on by itself with RT_SWEEP: those lanes in `yes`, the others in
  * `no`.  Its registers go to its frame. */
 void emit_put_apart(struct emit *e, size_t yes, size_t no, LLVMValueRef lanes);
+
+/* A way from block to block where lanes part, and the lanes that go there. */
+struct emit_way {
+	size_t from, to;
+	LLVMValueRef lanes;
+};
+/* Where several ways lead into a block: its phis have there what each lane has where it comes from.
+ * They are values for as long as the block is made under a mask, and `old` is what was there, for
+ * emit_give_phis; or they are those of the converged block. */
+void emit_take_phis(struct emit *e, size_t block, const struct emit_way *ways, size_t count,
+	LLVMValueRef *old);
+void emit_give_phis(struct emit *e, size_t block, const LLVMValueRef *old);
+void emit_select_phis(struct emit *e, size_t block, const struct emit_way *ways, size_t count);
+/* A block that has been made may be skipped, from `before` to `after`, which follows: then all that
+ * it makes, and the ways out of it, are zero. */
+void emit_merge_skipped(struct emit *e, size_t block, LLVMBasicBlockRef before,
+	LLVMBasicBlockRef after, struct emit_way *ways, size_t count);
 
 #endif

@@ -79,9 +79,6 @@ void emit_make_slots(struct emit *e);
  * guard, after it, with what there was. */
 void emit_make_phis(struct emit *e, const LLVMBasicBlockRef *blocks);
 void emit_fill_phis(struct emit *e, size_t block, bool is_start);
-/* The value where both ways into a block are taken: in some lanes the value of block `yes`, in the
- * others the value of `no`. */
-void emit_select_phis(struct emit *e, size_t block, LLVMValueRef lanes, size_t yes, size_t no);
 void emit_merge_values(struct emit *e, LLVMBasicBlockRef then, LLVMBasicBlockRef before);
 /* A register that may be read before it is written starts as zero: PTX leaves that open, but LLVM's
  * undefined values may differ from one reading to the next. */
