@@ -49,8 +49,15 @@ static LLVMBasicBlockRef *emit_make_blocks(struct emit *e, LLVMBasicBlockRef *bl
 	return blocks;
 }
 
+static void emit_add_attribute(struct emit *e, const char *name, LLVMAttributeIndex at)
+{
+	unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+	LLVMAddAttributeAtIndex(e->fn, at, LLVMCreateEnumAttribute(e->context, kind, 0));
+}
+
 static void emit_make_function(struct emit *e, const char *symbol, bool has_lines)
 {
+	enum { FRAME_PARAM = 2 }; /* from 1 on */
 	LLVMTypeRef params[] = {e->ptr, e->ptr, e->s.i32};
 	LLVMTypeRef type = LLVMFunctionType(e->s.i32, params, countof(params), false);
 	e->fn = LLVMAddFunction(e->ir, symbol, type);
@@ -58,10 +65,10 @@ static void emit_make_function(struct emit *e, const char *symbol, bool has_line
 	e->warp = LLVMGetParam(e->fn, 0);
 	e->frame = LLVMGetParam(e->fn, 1);
 
-	static const char nounwind[] = "nounwind";
-	unsigned kind = LLVMGetEnumAttributeKindForName(nounwind, sizeof(nounwind) - 1);
-	LLVMAddAttributeAtIndex(e->fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-		LLVMCreateEnumAttribute(e->context, kind, 0));
+	emit_add_attribute(e, "nounwind", (LLVMAttributeIndex)LLVMAttributeFunctionIndex);
+	if (!e->team) { /* its warps find their frames in memory */
+		emit_add_attribute(e, "noalias", FRAME_PARAM);
+	}
 
 	if (e->is_debugged && !emit_debug_init(e)) {
 		e->failed = true;
@@ -134,6 +141,7 @@ static bool emit_init(struct emit *e, unsigned class)
 	e->order = mem_zalloc(func->block_count, sizeof(*e->order));
 	e->yield_points = mem_zalloc(func->block_count, sizeof(*e->yield_points));
 	e->kept = mem_zalloc(cfg_live_words(func), sizeof(*e->kept));
+	e->framed = mem_zalloc(cfg_live_words(func), sizeof(*e->framed));
 	e->entering = mem_zalloc(cfg_live_words(func), sizeof(*e->entering));
 	e->live = mem_zalloc(cfg_live_words(func), sizeof(*e->live));
 	e->entries = mem_zalloc(func->block_count, sizeof(*e->entries));
@@ -142,7 +150,8 @@ static bool emit_init(struct emit *e, unsigned class)
 	e->origins = e->asks ? origin_find(func) : NULL;
 	e->uses = e->asks ? uses_analyze(func) : NULL;
 	bool ok = e->regs && e->blocks && e->diverged && e->resumes && e->order && e->yield_points
-		&& e->kept && e->entering && e->live && e->entries && e->written && e->values
+		&& e->kept && e->framed && e->entering && e->live && e->entries && e->written
+		&& e->values
 		&& ((e->origins && e->uses) || !e->asks) && yield_find_points(func, e->yield_points)
 		&& (e->width == 1 || uniformity_analyze(&e->uniformity, func,
 			block_class_base(class), e->width, e->yield_points));
@@ -157,7 +166,7 @@ static bool emit_init(struct emit *e, unsigned class)
 	}
 	emit_note_kept(e);
 	ok = emit_serial_init(e) && emit_interleave_init(e, block_class_team(class))
-		&& emit_nontemporal_init(e);
+		&& emit_nontemporal_init(e) && emit_note_framed(e);
 	/* of the first version */
 	e->strategy = e->width == 1 ? &emit_one_lane : e->serial ? &emit_before_serial
 		: &emit_converged;
@@ -198,6 +207,7 @@ bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const struct jit_order *o
 	mem_free(e.order);
 	mem_free(e.yield_points);
 	mem_free(e.kept);
+	mem_free(e.framed);
 	mem_free(e.entering);
 	mem_free(e.live);
 	mem_free(e.entries);

@@ -152,6 +152,43 @@ START_TEST(columns_of_shared_memory_are_accessed)
 }
 END_TEST
 
+/* Values that a loop with barriers does not change, that it changes, in some lanes, and that a loop
+ * without a barrier within it changes. */
+static const uint32_t barrier_blocks[] = {1, 33, 256, 1000, 1024};
+
+START_TEST(values_survive_barriers_of_a_block)
+{
+	static const uint32_t lanes[] = {1, 32, 16, 8};
+	const uint32_t n = barrier_blocks[_i / 4];
+	uint32_t wrong = 0;
+	grid_ok(lanes[_i % 4], n, ".shared .align 4 .b8 s[4096];",
+		"mul.lo.u32 %r1, %r0, 3; mov.u32 %r2, 0; mov.u32 %r3, 0; mov.u32 %r4, 0;\n"
+		"and.b32 %r5, %r0, 1; setp.ne.u32 %p1, %r5, 0; rem.u32 %r5, %r0, 3;\n"
+		"shl.b32 %r6, %r0, 2; mov.u32 %r7, s; add.u32 %r6, %r6, %r7;\n"
+		"mov.u32 %r8, %ntid.x; add.u32 %r9, %r0, 1; rem.u32 %r9, %r9, %r8;\n"
+		"shl.b32 %r9, %r9, 2; add.u32 %r9, %r9, %r7;\n"
+		"L: add.u32 %r10, %r1, %r4; st.shared.u32 [%r6], %r10; bar.sync 0;\n"
+		"ld.shared.u32 %r11, [%r9]; bar.sync 0; @%p1 add.u32 %r2, %r2, %r11;\n"
+		"mov.u32 %r12, 0; U: add.u32 %r3, %r3, %r0; add.u32 %r12, %r12, 1;\n"
+		"setp.le.u32 %p2, %r12, %r4; @%p2 bra U;\n"
+		"mov.u32 %r12, 0; V: setp.ge.u32 %p2, %r12, %r5; @%p2 bra W;\n"
+		"xor.b32 %r2, %r2, %r11; add.u32 %r12, %r12, 1; bra V;\n"
+		"W: add.u32 %r4, %r4, 1; setp.lt.u32 %p2, %r4, 5; @%p2 bra L;\n"
+		"st.v4.u32 [%rd9], {%r1, %r2, %r3, %r4};");
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t want[] = {3 * i, 0, 0, 5};
+		for (uint32_t round = 0; round < 5; round++) {
+			const uint32_t other = (i + 1) % n * 3 + round;
+			want[1] += i % 2 == 1 ? other : 0;
+			want[1] ^= i % 3 == 1 ? other : 0; /* twice is not at all */
+			want[2] += (round + 1) * i;
+		}
+		wrong += memcmp(grid.memory[i], want, sizeof(want)) != 0;
+	}
+	ck_assert_uint_eq(wrong, 0);
+}
+END_TEST
+
 SUITE(emit_lanes)
 {
 	Suite *s = suite_create("emit_lanes");
@@ -162,6 +199,8 @@ SUITE(emit_lanes)
 	tcase_add_loop_test(tc, threads_that_exchange_nothing_run_in_as_few_lanes_as_they_need, 0,
 		(int)countof(kernels));
 	tcase_add_loop_test(tc, barriers_join_all_threads_of_a_block, 0, (int)countof(shapes));
+	tcase_add_loop_test(tc, values_survive_barriers_of_a_block, 0,
+		(int)(4 * countof(barrier_blocks)));
 	tcase_add_loop_test(tc, columns_of_shared_memory_are_accessed, 0,
 		(int)(countof(levels) * countof(widths)));
 	suite_add_tcase(s, tc);

@@ -172,11 +172,12 @@ struct emit {
 	LLVMBasicBlockRef leave;        /* W = 32: return with RT_SWEEP */
 	bool *yield_points;             /* by ptx_block: holds what threads wait with */
 	uint64_t *kept;                 /* registers that live from one block to another */
+	uint64_t *framed;               /* registers whose slots are in the frame */
 	uint64_t *entering;             /* and of these, those that are live into `entries` */
 	uint64_t *live;                 /* scratch: a set of registers */
 	bool *entries;                  /* by ptx_block: control comes not only from other blocks */
 	size_t *written;                /* by register: the last body that writes its slot */
-	bool in_frame;                  /* these have their slots in the frame */
+	bool in_frame;                  /* all of `kept` are in the frame */
 	bool yields;                    /* the kernel may, so far */
 	bool has_diverged;              /* converged code goes to diverged code, so far */
 	LLVMValueRef call_end;          /* of the entry, the jump to the next: */
@@ -203,6 +204,7 @@ struct emit {
 	LLVMValueRef results[2];        /* see emit_collect.c, likewise */
 	LLVMValueRef ready;             /* W = 32: lanes that may run, in this call */
 	size_t frame_size;
+	size_t slots_end;               /* in the frame, where registers are saved from */
 	struct emit_debug *debug;       /* see emit_debug.c; NULL: no debugger is expected */
 	LLVMMetadataRef here;           /* the place in the source for it */
 

@@ -11,12 +11,19 @@
  * Most registers live within one basic block.  The others are kept: they are saved when the kernel
  * yields, and lanes that do not run keep their values.
  *
+ * A warp that is not one of a team has registers that are live after a barrier of the block in the
+ * frame for good, as loops over work-items have theirs in arrays (Jaaskelainen et al., 2015).  What
+ * does not change is written once then, and what comes after a barrier reads what it needs.  A
+ * register that a loop without a barrier uses is saved at each barrier instead.
+ *
  * The frame begins with the lanes that are pending for each block, a word of bits each (W = 32); or
  * with what a debugger sees of the thread (emit_debug.c).
- * The registers that are live where the warp yields follow, in the order of their numbers.
+ * The slots in the frame follow, and then the other registers that are live where the warp yields,
+ * in the order of their numbers.
  */
 #include "base/common.h"
 
+#include "base/alloc.h"
 #include "cpu/codegen/values/emit_access.h"
 #include "cpu/codegen/values/emit_debug.h"
 #include "cpu/codegen/values/emit_slots.h"
@@ -118,6 +125,72 @@ void emit_note_kept(struct emit *e)
 		: slots_count_saved(e) > MANY_SAVED;
 }
 
+/* The blocks that are in loops without a barrier: how many of them begin, less those that end, by
+ * place in the order.  A loop is what lies from the target of a way back to its start. */
+static void slots_note_loops(const struct emit *e, int *begins)
+{
+	const struct ptx_func *func = e->func;
+	size_t after_barrier = 0; /* the place after the last one */
+	for (size_t i = 0; i < e->order_count; i++) {
+		const struct ptx_block *block = &func->blocks[e->order[i]];
+		if (ptx_is_barrier(func->insts[block->end - 1].op)) {
+			after_barrier = i + 1;
+		}
+		for (size_t k = 0; k < block->succ_count; k++) {
+			size_t to = func->blocks[block->succ[k]].rpo;
+			if (to <= i && to >= after_barrier) {
+				begins[to]++;
+				begins[i + 1]--;
+			}
+		}
+	}
+}
+
+/* Leave out the registers that such loops write, or else those that they read. */
+static void slots_leave_out(struct emit *e, const int *begins, bool written)
+{
+	const struct ptx_func *func = e->func;
+	const size_t words = cfg_live_words(func);
+	int loops = 0;
+	memset(e->live, 0, words * sizeof(*e->live));
+	for (size_t i = 0; i < e->order_count; i++) {
+		const struct ptx_block *block = &func->blocks[e->order[i]];
+		loops += begins[i];
+		for (size_t k = block->first; loops > 0 && k < block->end; k++) {
+			(written ? cfg_written : cfg_live_before)(e->live, &func->insts[k]);
+		}
+	}
+	for (size_t w = 0; w < words; w++) {
+		e->framed[w] &= ~e->live[w];
+	}
+}
+
+bool emit_note_framed(struct emit *e)
+{
+	if (e->in_frame) {
+		memcpy(e->framed, e->kept, cfg_live_words(e->func) * sizeof(*e->framed));
+	}
+	if (e->in_frame || e->width == 1 || e->team || e->serial) {
+		return true;
+	}
+	int *begins = mem_zalloc(e->order_count + 1, sizeof(*begins));
+	if (!begins) {
+		return false;
+	}
+	for (size_t i = 0; i < e->order_count; i++) {
+		const struct ptx_block *block = &e->func->blocks[e->order[i]];
+		const struct ptx_inst *last = &e->func->insts[block->end - 1];
+		if (ptx_is_barrier(last->op) && !last->is_second) {
+			cfg_add_live_in(e->framed, e->func, block->succ[0]);
+		}
+	}
+	slots_note_loops(e, begins);
+	slots_leave_out(e, begins, true);
+	slots_leave_out(e, begins, false);
+	mem_free(begins);
+	return true;
+}
+
 /* --- Where they are --- */
 
 LLVMValueRef emit_pending_place(struct emit *e, size_t block)
@@ -144,9 +217,10 @@ static LLVMValueRef frame_slot(struct emit *e, enum ptx_type type)
 }
 
 /* In the mode of values in the slot. */
-static LLVMValueRef make_slot(struct emit *e, enum ptx_type type, bool kept)
+static LLVMValueRef make_slot(struct emit *e, unsigned reg)
 {
-	return kept && e->in_frame ? frame_slot(e, type)
+	const enum ptx_type type = e->func->regs[reg].type;
+	return ptx_has_bit(e->framed, reg) ? frame_slot(e, type)
 		: LLVMBuildAlloca(e->builder, emit_type(e, type), "");
 }
 
@@ -168,9 +242,10 @@ void emit_make_slots(struct emit *e)
 			continue;
 		}
 		struct emit_mode mode = emit_slot_mode(e, i);
-		e->regs[i] = make_slot(e, func->regs[i].type, ptx_has_bit(e->kept, i));
+		e->regs[i] = make_slot(e, i);
 		emit_set_mode(e, mode);
 	}
+	e->slots_end = e->frame_size > 0 ? e->frame_size : emit_pending_size(e);
 }
 
 void emit_clear_slots(struct emit *e)
@@ -612,12 +687,9 @@ static void slots_note_frame(struct emit *e, size_t end)
 
 void emit_move_regs(struct emit *e, const uint64_t *set, bool save)
 {
-	size_t offset = emit_pending_size(e);
-	if (e->in_frame) {
-		return;
-	}
+	size_t offset = e->slots_end;
 	for (unsigned i = 0; i < e->func->reg_count; i++) {
-		if (ptx_has_bit(set, i)) {
+		if (ptx_has_bit(set, i) && !ptx_has_bit(e->framed, i)) {
 			struct emit_mode mode = emit_slot_mode(e, i);
 			LLVMTypeRef type = emit_type(e, e->func->regs[i].type);
 			slots_move_reg(e, i, save ? load_slot(e, type, e->regs[i]) : NULL, &offset);

@@ -73,6 +73,7 @@ void emit_fail(struct emit *e, const char *why); /* "instruction 'ld' <why>"; fi
 /* emit_slots.c: registers */
 void emit_note_kept(struct emit *e); /* find out which are; where control comes from elsewhere */
 void emit_note_entries(struct emit *e);
+bool emit_note_framed(struct emit *e); /* which have their slot in the frame; false: no memory */
 void emit_make_slots(struct emit *e);
 /* Of the converged version, or of a team's member: make the phis of all blocks; note what they get
  * from the block that is being made, or from the start; join what an instruction has made under a
