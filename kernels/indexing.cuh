@@ -6,7 +6,7 @@
  * A serial thread goes along rows: a loop over one row has neither divisions nor branches, and
  * becomes vectors.
  */
-#define PART 64 /* elements that a serial thread has in memory of its own */
+#define PART 512 /* elements that a serial thread has in memory of its own */
 
 #ifdef KZ_CHECK
 /* The first place whose index is out of range; *bad begins as the largest number.  Mostly there is
@@ -203,16 +203,24 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_i64 *places, const unsigned ch
 #ifdef KZ_SERIAL
 	/* A branch would often go the other way than foreseen: each place is written, and those
 	 * that do not count are overwritten, in memory that is this thread's. */
-	kz_i64 part[PART];
+	unsigned short part[PART];
 	_Pragma("unroll 1") for (kz_i64 first = begin; first < end; first += PART) {
+		const unsigned char *from = mask + first;
 		const int left = (int)kz_min(end - first, PART);
 		int found = 0;
-		_Pragma("unroll 1") for (int i = 0; i < left; i++) {
-			part[found] = first + i;
-			found += mask[first + i] != 0;
+		if (left == PART) {
+			_Pragma("unroll 16") for (int i = 0; i < PART; i++) {
+				part[found] = (unsigned short)i;
+				found += from[i] != 0;
+			}
+		} else {
+			_Pragma("unroll 1") for (int i = 0; i < left; i++) {
+				part[found] = (unsigned short)i;
+				found += from[i] != 0;
+			}
 		}
 		_Pragma("unroll 1") for (int i = 0; i < found; i++) {
-			places[at + i] = part[i];
+			places[at + i] = first + part[i];
 		}
 		at += found;
 	}
