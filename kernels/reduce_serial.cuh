@@ -94,17 +94,6 @@ template <int count, class Map> __device__ __forceinline__ void kz_add_rows(kz_v
 	});
 }
 
-/* Lane i takes in lane j, whose place may be before its own. */
-__device__ __forceinline__ void kz_take_in(kz_value *values, kz_place *places, long long i,
-	long long j)
-{
-	const kz_value value = values[i], other = values[j];
-	const kz_place place = places[i], behind = places[j];
-	const bool first = kz_stays(value, other) & (!kz_stays(other, value) | (place < behind));
-	values[i] = first ? value : other;
-	places[i] = first ? place : behind;
-}
-
 /* Of lanes of elements in the order of their indexes: places count them. */
 template <class Map>
 __device__ __forceinline__ void kz_accumulate(kz_acc *slots, const kz_task &task, Map map)
@@ -127,27 +116,18 @@ __device__ __forceinline__ void kz_accumulate(kz_acc *slots, const kz_task &task
 	kz_each_lane(task.width, [&](long long i, long long slot) {
 		places[slot] += (kz_place)i;
 	});
-	long long left = task.width;
-	_Pragma("unroll 1") for (int half = KZ_WIDTH / 2; half >= KZ_GROUP; half /= 2) {
-		if (left > half) {
-			kz_each_lane(left - half, [&](long long i, long long slot) {
-				kz_take_in(values, places, slot, slot + half);
-			});
-			left = half;
-		}
-	}
-	if (left == KZ_GROUP) {
-		_Pragma("unroll") for (int half = KZ_GROUP / 2; half > 0; half /= 2) {
-			_Pragma("unroll") for (int i = 0; i < half; i++) {
-				kz_take_in(values, places, i, i + half);
-			}
-		}
-	} else {
-		_Pragma("unroll 1") for (int i = 1; i < left; i++) {
-			kz_take_in(values, places, 0, i);
-		}
-	}
-	slots[0] = kz_acc{values[0], map(0, places[0]).index};
+	/* The first place of the best value.  Of ranks, which are integers, LLVM makes vectors here. */
+	kz_place best = kz_rank(values[0]), first = places[0];
+	kz_each_lane(task.width, [&](long long i, long long slot) {
+		const kz_place rank = kz_rank(values[slot]);
+		best = rank > best ? rank : best;
+	});
+	first = kz_rank(values[0]) == best ? first : KZ_LAST;
+	kz_each_lane(task.width, [&](long long i, long long slot) {
+		const kz_place place = kz_rank(values[slot]) == best ? places[slot] : KZ_LAST;
+		first = place < first ? place : first;
+	});
+	slots[0] = map(0, first);
 }
 #else
 template <class Map>

@@ -18,6 +18,24 @@ int64_t reduce_partial_size(const struct reduce_class *class)
 	return class->position ? class->narrow ? 8 : 16 : kz_dtype_size(dtype_wide(class->dtype));
 }
 
+/* Better values have larger ranks; equal ones, as zeros of both signs, and NaN have the same. */
+static void reduce_add_rank(struct str *source, const struct reduce_class *class)
+{
+	const char *whole = class->narrow ? "0x7fffffff" : "0x7fffffffffffffffll";
+	const char *way = class->combine == KZ_OP_MAXIMUM ? "" : "~";
+	str_addf(source, "#define KZ_LAST %s\n__device__ inline kz_place kz_rank(kz_value a)\n{\n",
+		whole);
+	if (dtype_is_float(class->dtype)) {
+		str_addf(source, "const kz_place bits = %s(a + 0), below = bits >> %d;\n"
+			"return a != a ? KZ_LAST : %s(bits ^ (below & KZ_LAST));\n}\n",
+			class->narrow ? "__float_as_int" : "__double_as_longlong",
+			class->narrow ? 31 : 63, way);
+	} else {
+		str_addf(source, "return %s(kz_place)(a%s);\n}\n", way,
+			dtype_is_signed(class->dtype) ? "" : " ^ ~(kz_value)KZ_LAST");
+	}
+}
+
 /* Values and their indexes: NaN goes before all others, the smaller index before the larger.
  * Values are as wide as indexes, since LLVM makes vectors of pairs of one size only; and vectors
  * have twice as many of the narrow ones. */
@@ -40,6 +58,7 @@ static void reduce_add_position(struct str *source, const struct reduce_class *c
 	str_addf(source, "const bool better = no_b || (!no_a && b.value %s a.value);\n"
 		"return (same ? b.index < a.index : better) ? b : a;\n}\n",
 		class->combine == KZ_OP_MAXIMUM ? ">" : "<");
+	reduce_add_rank(source, class);
 	/* of two values of which the first one has the smaller index */
 	str_addf(source, "__device__ inline bool kz_stays(kz_value a, kz_value b)\n{\n"
 		"return (a %s b)%s;\n}\n", class->combine == KZ_OP_MAXIMUM ? ">=" : "<=",
