@@ -142,6 +142,8 @@ static const struct planted {
 		"use of 4 bytes at offset 128 of the shared variable 'd'", 32},
 	{"init", "ns::init_scale<int, 3>", ONE_BLOCK, "use of 4 bytes at address 0x", 32},
 	{"init", "init_last", ONE_BLOCK, "use of 4 bytes at address 0x", 63},
+	{"init", "init_fixed_branch", ONE_BLOCK, "use of 4 bytes at offset 0 of the shared", -1},
+	{"init", "init_fixed_result", ONE_BLOCK, "use of 4 bytes at offset 12 of the shared", -1},
 	{"init", "init_heap", ONE_BLOCK, "use of 4 bytes at address 0x|"
 		"inside the 8 bytes that malloc has returned at", -1},
 	{"init", "good_copy", ONE_BLOCK, NULL},
@@ -153,6 +155,7 @@ static const struct planted {
 	{"init", "good_select", ONE_BLOCK, NULL},
 	{"init", "good_shuffle", ONE_BLOCK, NULL},
 	{"init", "good_guarded", ONE_BLOCK, NULL},
+	{"init", "good_fixed", ONE_BLOCK, NULL},
 	{"race", "missing_barrier", ONE_BLOCK,
 		"by another thread of its block: byte |of shared memory", -1},
 	{"race", "missing_syncwarp", {1, 32, 1},
@@ -508,6 +511,7 @@ enum { WORDS_MOST = 16 };
 /* A name begins with the check that finds the bug. */
 static const char *const kernels[] = {
 	"init_argmax_identity",
+	"init_found_flag",
 	"init_global_partials",
 	"init_half_halo",
 	"init_heap_next",

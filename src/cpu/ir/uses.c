@@ -157,3 +157,116 @@ bool uses_of_load(const uint8_t *uses, const struct ptx_inst *load)
 {
 	return uses_any(uses, &load->operands[0]) != 0;
 }
+
+/* --- Uses for sure --- */
+
+/* Values that depend on a load, whatever else they depend on. */
+struct uses_chain {
+	unsigned regs[16];
+	bool is_computed[16]; /* it is not a copy */
+	size_t count;
+};
+
+/* The place of a register in the chain, plus 1; 0: it is not there. */
+static size_t uses_in_chain(const struct uses_chain *chain, unsigned reg)
+{
+	for (size_t i = chain->count; i > 0; i--) {
+		if (chain->regs[i - 1] == reg) {
+			return i;
+		}
+	}
+	return 0;
+}
+
+static size_t uses_operand_in_chain(const struct uses_chain *chain,
+	const struct ptx_operand *operand)
+{
+	const bool is_address = operand->kind == PTX_ADDRESS && operand->has_base;
+	return operand->kind == PTX_REG || is_address ? uses_in_chain(chain, operand->reg) : 0;
+}
+
+/* Whether the result depends on each register that the instruction reads, from the operand
+ * `first` on: a selection may ignore some, and a predicate that is combined with another one. */
+static bool uses_carries(const struct ptx_inst *inst, size_t *first)
+{
+	*first = 1;
+	switch (inst->op) {
+	case PTX_OP_SELP:
+		*first = 3;
+		return true;
+	case PTX_OP_SETP:
+	case PTX_OP_FSETP:
+		return inst->operand_count == 3 && inst->operands[0].kind == PTX_REG;
+	case PTX_OP_MOV:
+	case PTX_OP_CVT:
+	case PTX_OP_ADD:
+	case PTX_OP_SUB:
+	case PTX_OP_MUL:
+	case PTX_OP_MAD:
+	case PTX_OP_NEG:
+	case PTX_OP_FADD:
+	case PTX_OP_FSUB:
+	case PTX_OP_FMUL:
+	case PTX_OP_FMA:
+	case PTX_OP_FDIV:
+		return inst->operands[0].kind == PTX_REG;
+	default:
+		return false;
+	}
+}
+
+/* Add the result of an instruction that depends on the chain. */
+static void uses_extend_chain(struct uses_chain *chain, const struct ptx_inst *inst)
+{
+	size_t first;
+	if (inst->has_guard || !uses_carries(inst, &first)) {
+		return;
+	}
+	for (size_t i = first; i < inst->operand_count; i++) {
+		const size_t from = uses_operand_in_chain(chain, &inst->operands[i]);
+		if (from > 0 && chain->count < countof(chain->regs)) {
+			const bool copies = i <= uses_count_copied(inst);
+			chain->is_computed[chain->count] = !copies || chain->is_computed[from - 1];
+			chain->regs[chain->count++] = inst->operands[0].reg;
+			return;
+		}
+	}
+}
+
+/* Whether an instruction other than a computation depends on the chain. */
+static bool uses_ends_chain(const struct uses_chain *chain, const struct ptx_inst *inst)
+{
+	const bool writes = inst->op == PTX_OP_ST || inst->op == PTX_OP_ATOM
+		|| inst->op == PTX_OP_RED;
+	if (inst->has_guard) {
+		return (writes || inst->op == PTX_OP_BRA) && uses_in_chain(chain, inst->guard);
+	}
+	for (size_t i = 0; i < inst->operand_count; i++) {
+		const size_t from = uses_operand_in_chain(chain, &inst->operands[i]);
+		const bool is_place = inst->operands[i].kind == PTX_ADDRESS
+			&& inst->operands[i].bracketed;
+		if (from > 0 && (is_place || (writes && (inst->op != PTX_OP_ST
+				|| chain->is_computed[from - 1])))) {
+			return true;
+		}
+	}
+	return false;
+}
+
+bool uses_surely(const struct ptx_func *func, const struct ptx_block *block,
+	const struct ptx_inst *load)
+{
+	struct uses_chain chain = {.count = 0};
+	if (load->operands[0].kind != PTX_REG || load < func->insts
+	    || load >= func->insts + block->end) {
+		return false;
+	}
+	chain.regs[chain.count++] = load->operands[0].reg;
+	for (const struct ptx_inst *inst = load + 1; inst < func->insts + block->end; inst++) {
+		if (uses_ends_chain(&chain, inst)) {
+			return true;
+		}
+		uses_extend_chain(&chain, inst);
+	}
+	return false;
+}

@@ -177,6 +177,28 @@ KERNEL(init_last)
 	}
 }
 
+KERNEL(init_fixed_branch)
+{
+	__shared__ int h;
+	if (in[T & 31] FIX(== 0 && T == 0) BUG(> 0)) {
+		h = T;
+	}
+	__syncthreads();
+	if (h > n) { // init_fixed_branch
+		out[T] = 1;
+	}
+}
+
+KERNEL(init_fixed_result)
+{
+	__shared__ int h[4];
+	if (T < 3 FIX(+ 1)) {
+		h[T] = T;
+	}
+	__syncthreads();
+	out[T] = 3 * h[3] + n; // init_fixed_result
+}
+
 KERNEL(init_heap)
 {
 	int *own = (int *)malloc(8);
@@ -249,4 +271,20 @@ KERNEL(good_guarded)
 	if (T + n < 32) {
 		out[T] = in[T + n] * 3;
 	}
+}
+
+/* The compiler moves the load in front of the condition. */
+KERNEL(good_fixed)
+{
+	__shared__ int h[2];
+	if (n > 5) {
+		h[0] = T;
+		h[1] = T;
+	}
+	__syncthreads();
+	int x = n > 5 ? h[0] * 2 : 7;
+	if (n > 5 && h[1] == 9) {
+		x++;
+	}
+	out[T] = x;
 }

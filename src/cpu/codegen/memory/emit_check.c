@@ -462,17 +462,20 @@ static LLVMValueRef check_is_unwritten(struct emit *e, LLVMValueRef value, unsig
 }
 
 /* Whether a load is at a fixed place of a variable.  The compiler may have moved it in front of the
- * condition that it is under in the source, as it cannot fault. */
-static bool check_is_early(const struct ptx_inst *inst)
+ * condition that it is under in the source, as it cannot fault, unless what it loads is surely used
+ * where it is now. */
+static bool check_is_early(const struct emit *e, const struct ptx_inst *inst)
 {
 	const struct ptx_operand *place = &inst->operands[1];
-	return place->var && !place->has_base && place->var->space == PTX_SHARED;
+	return place->var && !place->has_base && place->var->space == PTX_SHARED
+		&& !ptx_has(&inst->mods, PTX_MOD_VOLATILE)
+		&& !uses_surely(e->func, &e->func->blocks[e->block], inst);
 }
 
 bool emit_check_uses(const struct emit *e, const struct ptx_inst *inst)
 {
 	return (inst->op == PTX_OP_LD || inst->op == PTX_OP_LDU) && check_is_of_program(inst)
-		&& !check_is_early(inst)
+		&& !check_is_early(e, inst)
 		&& e->checks & check_bit(CHECK_INIT) && inst->space != PTX_PARAM
 		&& inst->space != PTX_CONST && inst->types[0] != PTX_PRED
 		&& ptx_type_size(inst->types[0]) <= sizeof(uint64_t)
