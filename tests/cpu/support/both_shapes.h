@@ -38,4 +38,31 @@ static inline void teardown(void)
 	support_close(dev);
 }
 
+/* The form for GPUs, on a CPU device whose threads run in the order of a seed, by 0 in the usual
+ * one, and are checked for races. */
+static inline void setup_race(int seed)
+{
+	char text[12];
+	snprintf(text, sizeof(text), "%d", seed);
+	setenv("KUDZU_CPU_SCHEDULE", seed ? text : "", 1);
+	setenv("KUDZU_CHECK_PRINT", "0", 1);
+	err = (kz_error)KZ_ERROR_INIT;
+	ok(kz_device_open(&dev, "cpu", &err));
+	dev->serial = false;
+	ok(kz_device_set_option(dev, KZ_OPTION_CHECK, KZ_CHECK_RACE, &err));
+}
+
+static inline void both_shapes_take_race(void *user, const kz_report *report)
+{
+	(void)user;
+	ck_abort_msg("%s", report->text);
+}
+
+static inline void teardown_race(void)
+{
+	ok(kz_device_synchronize(dev, &err));
+	ok(kz_device_reports(dev, both_shapes_take_race, NULL, &err));
+	teardown();
+}
+
 #endif
