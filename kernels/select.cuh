@@ -12,13 +12,17 @@
  * rank, which leave few keys between them (Floyd and Rivest, 1975).  If the element is not between
  * them, the next pass reads the row again, for the keys on the side where it is.
  *
- * KZ_SERIAL: a tile is the work of one thread.  Else blocks of 256 threads.
+ * KZ_SERIAL: a tile is the work of one thread.  Rows are split in three steps: the counts of the
+ * classes of each tile, the host's scan, and the move.  Else blocks have 256 threads, and rows are
+ * split in one pass with a look-back: the selection has counted the keys before each element and
+ * those equal to it, so it is known where each class begins.
  *
- * Before this text: key_order.cuh; and which kernel is wanted: KZ_SAMPLE, KZ_NARROW, KZ_PICK,
+ * Before this text: key_order.cuh; look_back.cuh for KZ_SPLIT without KZ_SERIAL; and which kernel is wanted: KZ_SAMPLE, KZ_NARROW, KZ_PICK,
  * KZ_GIVE, KZ_CLASSES, KZ_SPLIT; for the last two KZ_RANKS, by how many elements rows are split.
  */
 #define DIGIT_BITS 11
 #define DIGITS (1 << DIGIT_BITS)
+#define SPLIT_ITEMS 16 /* keys of a thread where rows are split in one pass */
 typedef unsigned long long kz_u64;
 
 /* What is known of an element of a row. */
@@ -454,21 +458,16 @@ static __device__ inline int kz_limits(kz_bits *limits, const kz_rows &rows, kz_
 }
 #endif
 
-#ifdef KZ_CLASSES
+#if defined(KZ_CLASSES) && defined(KZ_SERIAL)
 /* counts(row, class, tile) */
 extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, kz_i64 *counts)
 {
-	KZ_SHARED unsigned reached[CLASSES + 1]; /* how many keys have reached as many limits */
-	kz_bits limits[2 * KZ_RANKS];
+	unsigned reached[CLASSES + 1] = {}; /* how many keys have reached as many limits */
+	kz_bits limits[2 * KZ_RANKS], piece[PIECE];
 	KZ_TILE;
 	const kz_key *keys = rows.keys + row * rows.n + begin;
 	const int limit_count = kz_limits(limits, rows, row);
-	KZ_EACH(c, 0, CLASSES + 1) {
-		reached[c] = c == 0 ? (unsigned)(end - begin) : 0;
-	}
-	KZ_SYNC();
-#ifdef KZ_SERIAL
-	kz_bits piece[PIECE];
+	reached[0] = (unsigned)(end - begin);
 	for (kz_i64 first = 0; first < end - begin; first += PIECE) {
 		const int size = first + PIECE < end - begin ? PIECE : (int)(end - begin - first);
 		kz_load(piece, keys + first, size, rows.order);
@@ -481,17 +480,7 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, kz_i64 *count
 			reached[k + 1] += count;
 		}
 	}
-#else
-	for (int k = 0; k < limit_count; k++) {
-		unsigned count = 0;
-		KZ_EACH(i, 0, end - begin) {
-			count += kz_key_of(keys[i], rows.order) >= limits[k];
-		}
-		atomicAdd(&reached[k + 1], count);
-	}
-#endif
-	KZ_SYNC();
-	KZ_EACH(c, 0, CLASSES) {
+	for (int c = 0; c < CLASSES; c++) {
 		counts[(row * CLASSES + c) * rows.tiles + tile] = reached[c] - reached[c + 1];
 	}
 }
@@ -507,6 +496,7 @@ static __device__ inline int kz_class_of(kz_bits key, const kz_bits *limits, int
 	return reached;
 }
 
+#ifdef KZ_SERIAL
 /* The place of each class's first key in a tile; false: none of its keys goes anywhere. */
 static __device__ inline bool kz_places(kz_i64 *places, const kz_i64 *all, const kz_rows &rows,
 	kz_i64 tile, kz_i64 most)
@@ -533,7 +523,6 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, const kz_i64 
 	if (!kz_places(local, places + row * CLASSES * rows.tiles, rows, tile, to.most)) {
 		return;
 	}
-#ifdef KZ_SERIAL
 	kz_bits piece[PIECE];
 	int classes[PIECE];
 	kz_i64 at[PIECE];
@@ -566,45 +555,84 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, const kz_i64 
 			}
 		}
 	}
-#else
-	/* A round of 256 keys: those of a class before a key are in its warp, and in the warps
-	 * before. */
-	__shared__ unsigned counts[CLASSES][WARPS];
-	const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-	for (kz_i64 first = begin; first < end; first += KZ_THREADS) {
-		const kz_i64 i = first + threadIdx.x;
-		const kz_key key = keys[i < end ? i : begin];
-		const int mine = i < end
-			? kz_class_of(kz_key_of(key, rows.order), limits, limit_count) : -1;
-		unsigned before = 0;
-		_Pragma("unroll") for (int c = 0; c < CLASSES; c++) {
-			const unsigned same = __ballot_sync(~0u, mine == c);
-			before = mine == c ? __popc(same & ((1u << lane) - 1)) : before;
-			if (lane == 0) {
-				counts[c][warp] = __popc(same);
-			}
-		}
-		__syncthreads();
-		_Pragma("unroll") for (int c = 0; c < CLASSES; c++) {
-			unsigned sum = 0, mine_before = 0;
-			for (int w = 0; w < WARPS; w++) {
-				mine_before = w == warp ? sum : mine_before;
-				sum += counts[c][w];
-			}
-			const kz_i64 at = local[c] + mine_before + before;
-			if (mine == c && at < to.most) {
-				if (to.values) {
-					to.values[row * to.most + at] = key;
-				}
-				if (to.indexes) {
-					to.indexes[row * to.most + at] = i;
-				}
-			}
-			local[c] += sum;
-		}
-		__syncthreads();
-	}
-#endif
 }
+#else
+/* The place of a class's first key in the row. */
+static __device__ inline kz_u64 kz_class_start(const kz_rows &rows, kz_i64 row, int class_number)
+{
+	const int r = (class_number - 1) / 2;
+	if (class_number == 0) {
+		return 0;
+	}
+	const kz_state *state = rows.states + r * rows.rows + row;
+	const bool is_new = r == 0 || state->low != state[-rows.rows].low;
+	return state->below + (class_number % 2 && is_new ? 0 : state->equal);
+}
+
+/* A warp has SPLIT_ITEMS times 32 keys in a row.  `words`, of the look-backs: (rows, tiles,
+ * CLASSES), and then the ticket; zeros. */
+extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, kz_u64 *words, const kz_split to)
+{
+	__shared__ kz_u64 starts[CLASSES];
+	__shared__ unsigned counts[CLASSES][WARPS];
+	kz_u64 *tickets = words + rows.rows * rows.tiles * CLASSES;
+	const unsigned at = kz_take_ticket((unsigned *)tickets), tiles = (unsigned)rows.tiles;
+	const kz_i64 row = at / tiles, tile = at % tiles;
+	const int t = threadIdx.x, warp = t / 32, lane = t % 32;
+	const kz_i64 first = tile * (SPLIT_ITEMS * KZ_THREADS) + warp * (SPLIT_ITEMS * 32) + lane;
+	const kz_key *keys = rows.keys + row * rows.n;
+	kz_bits limits[2 * KZ_RANKS];
+	kz_key key[SPLIT_ITEMS];
+	int classes[SPLIT_ITEMS];
+	unsigned ranks[SPLIT_ITEMS], mine[CLASSES] = {};
+	const int limit_count = kz_limits(limits, rows, row);
+	_Pragma("unroll") for (int k = 0; k < SPLIT_ITEMS; k++) {
+		key[k] = first + k * 32 < rows.n ? keys[first + k * 32] : kz_key();
+	}
+	/* The rank of a key among those of its class in the warp. */
+	_Pragma("unroll") for (int k = 0; k < SPLIT_ITEMS; k++) {
+		classes[k] = first + k * 32 < rows.n
+			? kz_class_of(kz_key_of(key[k], rows.order), limits, limit_count) : -1;
+		_Pragma("unroll") for (int c = 0; c < CLASSES; c++) {
+			const unsigned same = __ballot_sync(~0u, classes[k] == c);
+			if (classes[k] == c) {
+				ranks[k] = mine[c] + __popc(same & ((1u << lane) - 1));
+			}
+			mine[c] += __popc(same);
+		}
+	}
+	_Pragma("unroll") for (int c = 0; c < CLASSES; c++) {
+		if (lane == 0) {
+			counts[c][warp] = mine[c];
+		}
+	}
+	__syncthreads();
+	if (t < CLASSES) {
+		unsigned sum = 0;
+		for (int w = 0; w < WARPS; w++) {
+			const unsigned count = counts[t][w];
+			counts[t][w] = sum;
+			sum += count;
+		}
+		kz_u64 *word = words + (kz_i64)at * CLASSES + t;
+		kz_publish(word, sum, tile, 0);
+		starts[t] = kz_class_start(rows, row, t)
+			+ kz_look_back(word, sum, tile, CLASSES, 0);
+	}
+	__syncthreads();
+	_Pragma("unroll") for (int k = 0; k < SPLIT_ITEMS; k++) {
+		if (classes[k] < 0) {
+			continue;
+		}
+		const kz_i64 place = starts[classes[k]] + counts[classes[k]][warp] + ranks[k];
+		if (place < to.most && to.values) {
+			to.values[row * to.most + place] = key[k];
+		}
+		if (place < to.most && to.indexes) {
+			to.indexes[row * to.most + place] = first + k * 32;
+		}
+	}
+}
+#endif
 #endif
 #endif

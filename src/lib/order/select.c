@@ -50,6 +50,10 @@ static void select_write_source(struct str *source, const void *context)
 		"SPLIT"};
 	const struct select_class *class = context;
 	key_order_write(source, class->bits, 1);
+	if (class->kernel == SPLIT) {
+		str_addf(source, "#ifndef KZ_SERIAL\ntypedef unsigned long long kz_word;\n"
+			"#line 1 \"look_back.cuh\"\n%s#endif\n", device_look_back);
+	}
 	str_addf(source, "#define KZ_%s\n", kernels[class->kernel]);
 	if (class->ranks) {
 		str_addf(source, "#define KZ_RANKS %d\n", class->ranks);
@@ -194,13 +198,29 @@ kz_status select_give(struct kz_array *out[3], struct select *select, int64_t ra
 	return st;
 }
 
-static kz_status select_split_rows(struct select *select, struct kz_array *const out[2],
-	int64_t most, kz_error *err)
+/* In one pass. */
+static kz_status select_split_once(struct select *select, struct kz_array *const out[2],
+	struct kz_rows *rows, struct kz_split *target, kz_error *err)
 {
-	struct kz_rows rows = select_rows_of(select, 0);
-	struct kz_split target = {out[0] ? array_address(out[0]) : 0,
-		out[1] ? array_address(out[1]) : 0, most};
-	const kz_shape shape = KZ_SHAPE(rows.rows, (2 * select->ranks + 1) * rows.tiles);
+	struct kz_array *words = NULL;
+	rows->tiles = divide_up(rows->n, BLOCK * SPLIT_ITEMS);
+	const int64_t blocks = rows->rows * rows->tiles;
+	kz_status st = kz_array_zeros_on(&words, select->device, KZ_U64,
+		KZ_SHAPE(blocks * (2 * select->ranks + 1) + 1), select->stream, err);
+	if (!st) {
+		CUdeviceptr words_at = array_address(words);
+		void *params[] = {rows, &words_at, target};
+		st = select_launch(select, SPLIT, blocks, params, out, err);
+	}
+	kz_array_release(words);
+	return st;
+}
+
+/* By counts of the classes of each tile, and their running sums. */
+static kz_status select_split_counted(struct select *select, struct kz_array *const out[2],
+	struct kz_rows *rows, struct kz_split *target, kz_error *err)
+{
+	const kz_shape shape = KZ_SHAPE(rows->rows, (2 * select->ranks + 1) * rows->tiles);
 	struct kz_array *counts = NULL, *places = NULL;
 	kz_scan_options scan = KZ_SCAN_OPTIONS_INIT;
 	kz_status st;
@@ -208,22 +228,32 @@ static kz_status select_split_rows(struct select *select, struct kz_array *const
 	    && !(st = array_create_on(&places, select->device, KZ_I64, &shape, select->stream,
 		err))) {
 		CUdeviceptr counts_at = array_address(counts), places_at = array_address(places);
-		void *count_params[] = {&rows, &counts_at},
-			*split_params[] = {&rows, &places_at, &target};
+		void *count_params[] = {rows, &counts_at},
+			*split_params[] = {rows, &places_at, target};
 		struct kz_array *const counted[2] = {counts, NULL};
 		scan.exclusive = 1;
 		scan.stream = select->stream;
 		scan.into = places;
-		if (!(st = select_launch(select, CLASSES, rows.rows * rows.tiles, count_params,
+		if (!(st = select_launch(select, CLASSES, rows->rows * rows->tiles, count_params,
 			counted, err))
 		    && !(st = kz_scan(NULL, counts, "a + b", "0", &scan, err))) {
-			st = select_launch(select, SPLIT, rows.rows * rows.tiles, split_params, out,
-				err);
+			st = select_launch(select, SPLIT, rows->rows * rows->tiles, split_params,
+				out, err);
 		}
 	}
 	kz_array_release(counts);
 	kz_array_release(places);
 	return st;
+}
+
+static kz_status select_split_rows(struct select *select, struct kz_array *const out[2],
+	int64_t most, kz_error *err)
+{
+	struct kz_rows rows = select_rows_of(select, 0);
+	struct kz_split target = {out[0] ? array_address(out[0]) : 0,
+		out[1] ? array_address(out[1]) : 0, most};
+	return (kernels_walk(&select_family, select->device) ? select_split_counted
+		: select_split_once)(select, out, &rows, &target, err);
 }
 
 kz_status select_split(struct kz_array **values, struct kz_array **indexes, struct select *select,

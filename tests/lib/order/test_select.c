@@ -234,6 +234,30 @@ TEST_BETWEEN(setup(_i / CASES), teardown(), every_content_is_selected)
 		contents[i].descending);
 }
 
+TEST_BETWEEN(setup_race(_i), teardown_race(), threads_of_a_split_do_not_race)
+{
+	static int32_t host[LONG];
+	static int64_t got[LONG];
+	const int64_t kth[] = {-1, LONG / 3};
+	kz_array *array, *order;
+	if (!support_is_tried(_i, 3, 1, 1)) {
+		return;
+	}
+	for (int32_t i = 0; i < LONG; i++) {
+		host[i] = i * 7919 % LONG; /* each once */
+	}
+	ok(kz_array_from(&array, dev, KZ_I32, KZ_SHAPE(LONG), host, sizeof(host), &err));
+	ok(kz_argpartition(&order, array, kth, 2, 0, NULL, &err));
+	ok(kz_array_get(order, got, sizeof(got), &err));
+	ck_assert(host[got[LONG - 1]] == LONG - 1 && host[got[LONG / 3]] == LONG / 3);
+	for (int i = 1; i < LONG; i++) {
+		ck_assert((host[got[i]] < LONG / 3) == (i < LONG / 3));
+		ck_assert(i == LONG / 3 || i == LONG / 3 + 1 || i == LONG - 1
+			|| got[i - 1] < got[i]);
+	}
+	release_arrays(array, order);
+}
+
 DEVICE_TEST(short_rows_are_sorted)
 {
 	check_rows(KZ_I32, 1, 1, RANDOM, 0);
@@ -453,6 +477,7 @@ SUITE(select)
 	tcase_add_tests(suite_add_case(suite, "types"), times * TYPES, every_type_is_selected);
 	tcase_add_tests(suite_add_case(suite, "contents"), times * CASES,
 		every_content_is_selected);
+	tcase_add_tests(suite_add_case(suite, "races"), 3, threads_of_a_split_do_not_race);
 	tcase_add_tests(suite_add_case(suite, "arrays"), times, short_rows_are_sorted,
 		every_axis_of_a_view_is_split, quantiles_of_long_rows_lie_between,
 		quantiles_of_numbers_far_apart_are_finite,
