@@ -85,6 +85,14 @@ def measure_sorts(random):
         measure(f"sort {dtype}", lambda: cupy.sort(here), "kz_sort", array, AXIS, None)
     measure("argsort float32", lambda: cupy.argsort(here), "kz_argsort", array, AXIS, None,
             compare=False)
+    middle = (ctypes.c_int64 * 1)(COUNT // 2)
+    measure("partition float32", lambda: cupy.partition(here, COUNT // 2), "kz_partition", array,
+            middle, ctypes.c_int64(1), AXIS, None, compare=False)
+    for length in (1024, 1 << 16):
+        rows = host.reshape(-1, length)
+        those = cupy.asarray(rows)
+        measure(f"sort rows of {length} float32", lambda: cupy.sort(those), "kz_sort",
+                upload(rows), ctypes.c_int64(1), None)
     wide = host.astype(np.float64)
     those = cupy.asarray(wide)
     measure("cumsum float64", lambda: cupy.cumsum(those), "kz_cumsum", upload(wide), AXIS)
