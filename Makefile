@@ -112,10 +112,11 @@ include make/lib.mk
 
 cpu-driver := $(if $(filter 0,$(CPU)),,libkudzu-cpu.so libkudzu-cpu-llvm.so)
 cpu-names := $(if $(cpu-driver),kudzu-cpu/libcuda.so.1 kudzu-cpu/libcuda.so)
+cpu-link := $(if $(cpu-driver),kudzu-cpu/stubs/libcuda.so)
 
 .PHONY: FORCE all lib run clean
 all: lib $(BUILD)/kudzu ## build the libraries and the program (the default)
-lib: $(addprefix $(BUILD)/,libkudzu.so libkudzu.a $(cpu-driver) $(cpu-names)) ## build the libraries
+lib: $(addprefix $(BUILD)/,libkudzu.so libkudzu.a $(cpu-driver) $(cpu-names) $(cpu-link)) ## build the libraries
 
 $(BUILD)/config: FORCE
 	+$(call rewrite,$(call print,$(COMPILE) | $(LINK) | $(LLVM_CONFIG) | $(LLVM_LINK)))
@@ -165,6 +166,9 @@ $(BUILD)/libkudzu-cpu-llvm.so: $(call objects,$(SOURCES_llvm)) $(BUILD)/llvm.sou
 # The same under the names of NVIDIA's driver, for `kudzu cpu`; links that hold in every PREFIX.
 $(addprefix $(BUILD)/,$(cpu-names)): $(BUILD)/libkudzu-cpu.so
 	@mkdir -p $(@D) && ln -sf ../libkudzu-cpu.so $@
+# To link programs of the driver API with, where no driver is installed: the names, and soname, of NVIDIA's.
+$(BUILD)/kudzu-cpu/stubs/libcuda.so: packaging/stub.c src/cpu/abi/exports.def $(BUILD)/config
+	$(call say,LD)mkdir -p $(@D) && $(CC) -shared -fPIC -w -iquote src -Wl,-soname,libcuda.so.1 -o $@ $<
 # It finds its library in the build folder, and where both are installed, whether moved or not.
 $(BUILD)/kudzu: $(call objects,$(SOURCES_command)) $(BUILD)/command.sources $(BUILD)/libkudzu.so
 	$(call say,LD)$(LINK) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/'"$$(realpath -m --relative-to=$(BINDIR) $(LIBDIR))" \

@@ -19,8 +19,8 @@ $(BUILD)/fuzz_diff $(BUILD)/fuzz_count: $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuz
 		-Wl,--wrap=__cxa_atexit @$(BUILD)/llvm.libs $(CHECK_LIBS) $(LIBS)
 # The same on the libcuda.so.1 that there is.
 $(BUILD)/fuzz_driver: $(call fuzz-objects,diff,tests/cpu/driver/driver_other.c $(SOURCES_base)) \
-		$(BUILD)/tests/dropin/libcuda.so
-	$(call say,LD)$(LINK) -o $@ $(filter %.o %.a,$^) -L$(BUILD)/tests/dropin -lcuda $(CHECK_LIBS) $(LIBS)
+		$(BUILD)/kudzu-cpu/stubs/libcuda.so
+	$(call say,LD)$(LINK) -o $@ $(filter %.o %.a,$^) -L$(BUILD)/kudzu-cpu/stubs -lcuda $(CHECK_LIBS) $(LIBS)
 
 # --- Any bytes, under clang's libFuzzer, beginning with the samples of the tests ---
 

@@ -14,7 +14,7 @@ DOCDIR = $(DATADIR)/doc/kudzu
 DOCUMENTS := README.md LICENSE CONTRIBUTING.md $(sort $(wildcard docs/*.md docs/dev/*.md kernels/*.cu \
 	$(patsubst %,docs/examples/*.%,c cpp) $(patsubst %,samples/*.%,c cpp h csv) bench/results/*.ndjson))
 INSTALLED := $(BINDIR)/kudzu $(MANDIR)/man1/kudzu.1 $(MANDIR)/man3/kudzu.3 $(COMPLETIONS) $(LINKS) \
-	$(addprefix $(LIBDIR)/,$(LIBRARIES) $(cpu-names) $(addprefix pkgconfig/,$(PKGCONFIG)) \
+	$(addprefix $(LIBDIR)/,$(LIBRARIES) $(cpu-names) $(cpu-link) $(addprefix pkgconfig/,$(PKGCONFIG)) \
 		$(addprefix cmake/kudzu/,$(CMAKE))) \
 	$(addprefix $(INCLUDEDIR)/,$(HEADERS:include/%=%)) $(addprefix $(DOCDIR)/,$(DOCUMENTS) include/kudzu)
 
@@ -37,6 +37,7 @@ install: all $(addprefix $(BUILD)/,$(PKGCONFIG) $(CMAKE)) ## install into PREFIX
 	$(if $(cpu-driver),install -d $(DESTDIR)$(LIBDIR)/kudzu-cpu)
 	for name in $(cpu-names); do \
 		ln -sf ../libkudzu-cpu.so $(DESTDIR)$(LIBDIR)/$$name || exit 1; done
+	$(if $(cpu-driver),install -D -m 644 $(BUILD)/$(cpu-link) $(DESTDIR)$(LIBDIR)/$(cpu-link))
 	install -m 644 $(addprefix $(BUILD)/,$(PKGCONFIG)) $(DESTDIR)$(LIBDIR)/pkgconfig
 	install -m 644 $(addprefix $(BUILD)/,$(CMAKE)) $(DESTDIR)$(LIBDIR)/cmake/kudzu
 	install -m 644 $(HEADERS) $(DESTDIR)$(INCLUDEDIR)/kudzu
@@ -58,7 +59,7 @@ dist: ## the sources as build/kudzu-VERSION.tar.gz, from git's HEAD if there is 
 		--transform="flags=rh;s|^\.|$$name|" .; fi >$$archive && gzip -n9f $$archive
 uninstall: ## remove what install put there
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
-	for folder in $(INCLUDEDIR)/kudzu $(LIBDIR)/kudzu-cpu $(LIBDIR)/cmake/kudzu \
+	for folder in $(INCLUDEDIR)/kudzu $(LIBDIR)/kudzu-cpu/stubs $(LIBDIR)/kudzu-cpu $(LIBDIR)/cmake/kudzu \
 		$(addprefix $(DOCDIR)/,docs/dev docs/examples docs samples kernels bench/results bench include .); do \
 		folder=$$(realpath -m $(DESTDIR)$$folder); [ ! -d "$$folder" ] || rmdir "$$folder"; done
 	$(ldconfig)

@@ -71,8 +71,8 @@ $(BUILD)/check_cpu: $(call run-needs,$(SOURCES_check_cpu)) $(BUILD)/check_cpu.so
 	$(link-runner) -Wl,--wrap=__cxa_atexit @$(BUILD)/llvm.part $(CHECK_LIBS) $(LIBS)
 # As a user's program, linked with names alone: it runs on the libcuda.so.1 that there is.
 $(BUILD)/check_driver: $(call run-needs,$(SOURCES_check_driver)) $(BUILD)/check_driver.sources \
-		$(BUILD)/tests/dropin/libcuda.so
-	$(link-runner) -L$(BUILD)/tests/dropin -lcuda $(CHECK_LIBS) $(LIBS)
+		$(BUILD)/kudzu-cpu/stubs/libcuda.so
+	$(link-runner) -L$(BUILD)/kudzu-cpu/stubs -lcuda $(CHECK_LIBS) $(LIBS)
 $(BUILD)/libcuda-stub.so: $(call objects,$(STUB))
 	$(call say,LD)$(LINK) -shared -Wl,-soname,$(@F) -o $@ $^
 
@@ -93,10 +93,8 @@ endef
 $(foreach a,$(CORPUS_ARCHS),$(eval $(call ptx-rule,$a)))
 .SECONDARY: $(corpus-ptx)
 
-# Programs linked with a libcuda.so.1 that has names only, as the toolkit's stub; matmul opens it.
+# Programs linked with the libcuda.so that has names only; matmul opens libcuda.so.1.
 DROPIN := $(addprefix $(BUILD)/tests/dropin/,vectoradd matmul query link)
-$(BUILD)/tests/dropin/libcuda.so: tests/dropin/stub.c src/cpu/abi/exports.def $(BUILD)/config
-	$(call say,LD)mkdir -p $(@D) && $(CC) -shared -fPIC -w -iquote src -Wl,-soname,libcuda.so.1 -o $@ $<
 # A BLAS and LAPACK, and a cuFFT, with two functions.
 FEW := $(addprefix $(BUILD)/tests/dropin/,libfew_blas.so libfew_fft.so)
 $(FEW): $(BUILD)/tests/dropin/lib%.so: tests/dropin/%.c $(BUILD)/config
@@ -105,9 +103,9 @@ $(FEW): $(BUILD)/tests/dropin/lib%.so: tests/dropin/%.c $(BUILD)/config
 $(BUILD)/tests/nvml/libnvidia-ml.so.1: tests/dropin/nvml.c $(BUILD)/config
 	$(call say,LD)mkdir -p $(@D) && $(CC) -std=c11 -Wall -Wextra -O1 -shared -fPIC -o $@ $<
 $(DROPIN): $(BUILD)/tests/dropin/%: tests/dropin/%.c tests/dropin/driver.h \
-		$(BUILD)/tests/dropin/libcuda.so $(BUILD)/cuda.flags
-	$(call say,CC)$(CC) -std=gnu11 -Wall -Wextra @$(BUILD)/cuda.flags -o $@ $< \
-		$(if $(filter %/matmul,$@),-ldl,-L$(@D) -lcuda)
+		$(BUILD)/kudzu-cpu/stubs/libcuda.so $(BUILD)/cuda.flags
+	$(call say,CC)mkdir -p $(@D) && $(CC) -std=gnu11 -Wall -Wextra @$(BUILD)/cuda.flags -o $@ $< \
+		$(if $(filter %/matmul,$@),-ldl,-L$(BUILD)/kudzu-cpu/stubs -lcuda)
 # It has AddressSanitizer in plain builds, too.
 HANDLES := $(BUILD)/tests/cxx/handles
 $(HANDLES): tests/cxx/handles.cpp $(BUILD)/config $(BUILD)/libkudzu.so
@@ -186,7 +184,7 @@ check-cpu: $(patsubst %,check-cpu-%,$(call chosen,$(SUITES_cpu)))
 run-suite = @$(nvrtc) $(if $(filter check-kudzu-%,$@),$(test-cache)) $(patience) CK_RUN_SUITE=$* \
 	$(if $(CASE),CK_RUN_CASE='$(CASE)') $(retry) $<
 check-kudzu-%: $(BUILD)/check_kudzu $(BUILD)/libcuda-stub.so $(BUILD)/libcublas-stub.so \
-		$(BUILD)/libcufft-stub.so $(BUILD)/tests/dropin/libcuda.so $(FEW) lib
+		$(BUILD)/libcufft-stub.so $(BUILD)/kudzu-cpu/stubs/libcuda.so $(FEW) lib
 	$(run-suite)
 $(SUITES_corpus:%=check-cpu-%): $(corpus-ptx)
 check-cpu-%: $(BUILD)/check_cpu

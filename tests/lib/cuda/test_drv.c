@@ -21,7 +21,7 @@
 #include <string.h>
 
 #define STUB KZ_TEST_BUILD "/libcuda-stub.so"
-#define LINK_STUB KZ_TEST_BUILD "/tests/dropin/libcuda.so"
+#define LINK_STUB KZ_TEST_BUILD "/kudzu-cpu/stubs/libcuda.so"
 
 static const struct {
 	const char *name;
