@@ -78,3 +78,16 @@ deb: dist ## build/deb/*.deb: Debian's packages of git's HEAD
 	@packaging/debian/build build/kudzu-$(VERSION).tar.gz $(CURDIR)/build/deb $(VERSION) $(SOVERSION) '$(CONTACT)'
 check-deb: ## install build/deb/*.deb on a bare Debian, use and remove them (root; SUITE=trixie: another one)
 	$(call step,$@,packaging/debian/check $(CURDIR)/build/deb $(SUITE))
+
+# Where the project is, as https://HOST/OWNER/NAME: files for CI of other projects then take the action and
+# the wheel of its releases.  While it is empty, they take both from the folder of the project that uses them.
+ADDRESS ?=
+ci-action = $(if $(ADDRESS),$(ADDRESS:https://github.com/%=%)/packaging/ci@v$(VERSION),./.github/actions/kudzu)
+.PHONY: ci-files check-ci-files
+ci-files: wheel ## build/release/ci: a workflow, an action and a container file that test kernels in CI (ADDRESS=...)
+	@rm -rf $(BUILD)/ci && mkdir -p $(BUILD)/ci && cp packaging/ci/action.yml packaging/ci/Containerfile $(BUILD)/ci
+	@wheel=$$(basename $(BUILD)/wheel/kudzu_cpu-*.whl) && sed -e 's|@ACTION@|$(ci-action)|' \
+		-e "s|@WHEEL@|$(if $(ADDRESS),$(ADDRESS)/releases/download/v$(VERSION)/)$$wheel|" \
+		packaging/ci/kernels.yml.in >$(BUILD)/ci/kernels.yml
+check-ci-files: ci-files ## lint them, and do their steps on a bare Debian 12 (root)
+	$(call step,$@,PYTHON='$(PYTHON)' packaging/ci/check $(BUILD)/ci $(BUILD)/wheel)
