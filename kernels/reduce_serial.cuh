@@ -116,7 +116,7 @@ __device__ __forceinline__ void kz_accumulate(kz_acc *slots, const kz_task &task
 	kz_each_lane(task.width, [&](long long i, long long slot) {
 		places[slot] += (kz_place)i;
 	});
-	/* The first place of the best value.  Of ranks, which are integers, LLVM makes vectors here. */
+	/* The first place of the best value.  Ranks are integers, of which LLVM makes vectors. */
 	kz_place best = kz_rank(values[0]), first = places[0];
 	kz_each_lane(task.width, [&](long long i, long long slot) {
 		const kz_place rank = kz_rank(values[slot]);

@@ -170,6 +170,22 @@ template <int half> __device__ __forceinline__ void kz_turn_words(kz_word (&row)
 	}
 }
 
+/* Elements that are words go from lines to lines: a copy in between would wait for the stores of
+ * the tile before. */
+static __device__ __forceinline__ void kz_tile_of_long(char *target, const char *source,
+	const kz_transposed &shape)
+{
+#pragma unroll 1
+	for (int row = 0; row < LINE; row++) {
+		kz_element *to = (kz_element *)(target + row * shape.to_row);
+#pragma unroll
+		for (int column = 0; column < LINE; column++) {
+			to[column] = ((const kz_element *)(source + column * shape.from_column))
+				[row];
+		}
+	}
+}
+
 static __device__ __forceinline__ void kz_tile_of_words(char *target, const char *source,
 	const kz_transposed &shape)
 {
@@ -182,21 +198,19 @@ static __device__ __forceinline__ void kz_tile_of_words(char *target, const char
 			tile[column * WORDS + i] = from[i];
 		}
 	}
-	if constexpr (PER > 1) {
 #pragma unroll 1
-		for (int i = 0; i < LINE * WORDS; i += PER * WORDS) {
+	for (int i = 0; i < LINE * WORDS; i += PER * WORDS) {
 #pragma unroll 1
-			for (int k = i; k < i + WORDS; k++) {
-				kz_word square[PER];
+		for (int k = i; k < i + WORDS; k++) {
+			kz_word square[PER];
 #pragma unroll
-				for (int j = 0; j < PER; j++) {
-					square[j] = tile[k + j * WORDS];
-				}
-				kz_turn_words<PER / 2>(square);
+			for (int j = 0; j < PER; j++) {
+				square[j] = tile[k + j * WORDS];
+			}
+			kz_turn_words<PER / 2>(square);
 #pragma unroll
-				for (int j = 0; j < PER; j++) {
-					tile[k + j * WORDS] = square[j];
-				}
+			for (int j = 0; j < PER; j++) {
+				tile[k + j * WORDS] = square[j];
 			}
 		}
 	}
@@ -239,6 +253,8 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(char *target,
 				+ top * (int)sizeof(kz_element);
 			if (rows < LINE || columns < LINE) {
 				kz_tile_of_lines<false>(to, from, shape, rows, columns);
+			} else if (PER == 1) {
+				kz_tile_of_long(to, from, shape);
 			} else if (shape.words) {
 				kz_tile_of_words(to, from, shape);
 			} else {
