@@ -64,7 +64,7 @@ bench-peers: all $(BUILD)/bench/bench_peers ## compiles, launches, copies beside
 	@$(nvrtc) bench/run.sh $(BUILD) peers >$(BUILD)/bench-peers.ndjson
 	@bench/table.sh $(BUILD)/bench-peers.ndjson
 gpu-report: all $(sample-programs) $(bench-programs) $(addprefix $(BUILD)/,check_kudzu check_driver suites libcuda-stub.so) \
-		$(BUILD)/libcufft-stub.so $(FEW) $(DROPIN) $(corpus-ptx) ## tests, compute-sanitizer and benchmarks on a GPU
+		$(BUILD)/libcufft-stub.so $(BUILD)/libnccl-stub.so $(FEW) $(DROPIN) $(corpus-ptx) ## tests, compute-sanitizer and benchmarks on a GPU
 	@$(nvrtc) bench/gpu_report.sh $(BUILD)
 # Its script has no make to ask.
 $(BUILD)/suites: FORCE

@@ -20,6 +20,7 @@ LAYERS := \
 	lib/array:kudzu \
 	lib/module:kudzu \
 	lib/ops:kudzu \
+	lib/comm:kudzu \
 	lib/linalg:kudzu \
 	lib/fft:kudzu \
 	lib/order:kudzu \

@@ -35,6 +35,7 @@ STUB := $(wildcard tests/stub/*.c)
 CUBLAS_STUB := $(wildcard tests/stub/cublas/*.c) src/lib/linalg/host_library.c $(SOURCES_base)
 # cuFFT there, by the definition.
 CUFFT_STUB := $(wildcard tests/stub/cufft/*.c)
+NCCL_STUB := $(wildcard tests/stub/nccl/*.c)
 
 # tests/data/cuda/NAME.cu, compiled for each of these architectures, once for all modes.
 PTX := build/ptx
@@ -81,6 +82,9 @@ $(BUILD)/libcublas-stub.so: $(call objects,$(CUBLAS_STUB))
 
 $(BUILD)/libcufft-stub.so: $(call objects,$(CUFFT_STUB))
 	$(call say,LD)$(LINK) -shared -Wl,-soname,$(@F) -o $@ $^ $(LIBS)
+
+$(BUILD)/libnccl-stub.so: $(call objects,$(NCCL_STUB))
+	$(call say,LD)$(LINK) -shared -Wl,-soname,$(@F) -o $@ $^
 
 $(BUILD)/compile_ptx: $(call objects,tests/tools/compile_ptx.c $(SOURCES_kudzu))
 	$(call say,LD)$(LINK) -o $@ $^ $(LIBS)
@@ -184,7 +188,8 @@ check-cpu: $(patsubst %,check-cpu-%,$(call chosen,$(SUITES_cpu)))
 run-suite = @$(nvrtc) $(if $(filter check-kudzu-%,$@),$(test-cache)) $(patience) CK_RUN_SUITE=$* \
 	$(if $(CASE),CK_RUN_CASE='$(CASE)') $(retry) $<
 check-kudzu-%: $(BUILD)/check_kudzu $(BUILD)/libcuda-stub.so $(BUILD)/libcublas-stub.so \
-		$(BUILD)/libcufft-stub.so $(BUILD)/kudzu-cpu/stubs/libcuda.so $(FEW) lib
+		$(BUILD)/libcufft-stub.so $(BUILD)/libnccl-stub.so \
+		$(BUILD)/kudzu-cpu/stubs/libcuda.so $(FEW) lib
 	$(run-suite)
 $(SUITES_corpus:%=check-cpu-%): $(corpus-ptx)
 check-cpu-%: $(BUILD)/check_cpu

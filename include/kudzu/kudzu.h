@@ -75,6 +75,9 @@
  *	integrate.h    integrals of samples
  *	network.h      softmax, cross entropy
  *
+ * Use several devices
+ *	comm.h         collectives: all-reduce, broadcast, messages
+ *
  * Call from other languages
  *	kudzu.hpp      C++17: handles that release themselves, exceptions; includes kudzu.h
  *	ffi.h          functions behind the macros
@@ -116,6 +119,7 @@
 #include <kudzu/array.h>
 #include <kudzu/bundle.h>
 #include <kudzu/cache.h>
+#include <kudzu/comm.h>
 #include <kudzu/copy.h>
 #include <kudzu/create.h>
 #include <kudzu/csv.h>

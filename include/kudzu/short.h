@@ -16,6 +16,7 @@
  * jumps.
  */
 #include <kudzu/array.h>
+#include <kudzu/comm.h>
 #include <kudzu/custom.h>
 #include <kudzu/diagnose.h>
 #include <kudzu/graph.h>
@@ -33,7 +34,8 @@
 
 /* Handles and their releases, without kz_array. */
 #define KZ_PP_HANDLES(X) \
-	X(kz_buffer, kz_buffer_release) X(kz_cuda_array, kz_cuda_array_release) \
+	X(kz_buffer, kz_buffer_release) X(kz_comm, kz_comm_release) \
+	X(kz_cuda_array, kz_cuda_array_release) \
 	X(kz_device, kz_device_close) X(kz_diagnosis, kz_diagnosis_release) \
 	X(kz_diagnostics, kz_diagnostics_release) X(kz_elementwise, kz_elementwise_release) \
 	X(kz_event, kz_event_release) X(kz_exec, kz_exec_release) X(kz_graph, kz_graph_release) \

@@ -45,6 +45,7 @@ typedef enum CUresult {
 #define X_CUBLAS(number, symbol)
 #define X_CUSOLVER(number, symbol)
 #define X_CUFFT(number, symbol)
+#define X_NCCL(number, symbol)
 #include "base/codes.def"
 #undef X
 #undef X_DRIVER
@@ -53,6 +54,7 @@ typedef enum CUresult {
 #undef X_CUBLAS
 #undef X_CUSOLVER
 #undef X_CUFFT
+#undef X_NCCL
 } CUresult;
 
 typedef void (*CUhostFn)(void *data);

@@ -33,6 +33,7 @@
 	S(kz_cuda_array_options) S(kz_texture_options) \
 	S(kz_pointer_info) S(kz_stream_options) S(kz_stream_info) S(kz_event_options) \
 	S(kz_capture_options) S(kz_sparse_options) S(kz_sparse_info) S(kz_sparse_cg_result) \
+	S(kz_comm_options) X(kz_comm_id) \
 	S(kz_operator) S(kz_timing) X(kz_spread) \
 	D(kz_cov_options, KZ_COV_OPTIONS_INIT) D(kz_rsvd_options, KZ_RSVD_OPTIONS_INIT) \
 	D(kz_sparse_cg_options, KZ_SPARSE_CG_OPTIONS_INIT) \

@@ -75,6 +75,10 @@ static kz_elementwise *elementwise;
 static kz_reduction *reduction;
 static kz_random *rng;
 static kz_sparse *csr, *coo;
+static kz_comm *comm; /* of both devices, in a group */
+static kz_comm_options own_engine;
+static kz_device *both[2];
+static kz_array *halves[2], *wholes[2]; /* of both devices */
 static kz_npz *npz;
 static kz_link_options driver_links;
 static struct DLManagedTensor *exported; /* NULL once it is deleted */
@@ -121,6 +125,7 @@ static struct {
 	kz_surface *surface;
 	kz_sparse *sparse;
 	kz_random *random;
+	kz_comm *comm;
 } made;
 
 static void do_nothing(void *user)
@@ -296,6 +301,23 @@ static kz_status make_matrices(void)
 	return st ? st : kz_sparse_create_coo(&coo, 4, 4, f, i, i, &trusted, err);
 }
 
+static kz_status make_members(void)
+{
+	own_engine = (kz_comm_options)KZ_COMM_OPTIONS_INIT;
+	own_engine.engine = KZ_COMM_OWN;
+	both[0] = dev;
+	both[1] = other;
+	for (int at = 0; at < 2; at++) {
+		kz_status st = kz_array_create(&halves[at], both[at], KZ_F32, KZ_SHAPE(2), err);
+		st = st ? st : kz_array_create(&wholes[at], both[at], KZ_F32, KZ_SHAPE(4), err);
+		if (st) {
+			return st;
+		}
+	}
+	kz_status st = kz_comm_create(&comm, both, 2, &own_engine, err);
+	return st ? st : kz_comm_broadcast(comm, halves, 0, NULL, err); /* to be waited for */
+}
+
 static kz_status open_world(int row)
 {
 	kz_status st;
@@ -351,7 +373,7 @@ static kz_status open_world(int row)
 	}
 	st = npz ? KZ_OK : fill_files();
 	if (st || (st = export_tensors()) || (st = make_graphs()) || (st = make_texels())
-	    || (st = make_matrices())) {
+	    || (st = make_matrices()) || (st = make_members())) {
 		return st;
 	}
 	if (rows[row].reaches & CAPTURED) {
@@ -385,6 +407,7 @@ static void close_made(void)
 	kz_cuda_array_release(made.texels);
 	kz_sparse_release(made.sparse);
 	kz_random_release(made.random);
+	kz_comm_release(made.comm);
 }
 
 /* The driver has back what the world took, unless it lost a device or failed to take it. */
@@ -414,6 +437,8 @@ static void close_world(int row, bool is_clean)
 	kz_random_release(rng);
 	kz_sparse_release(csr);
 	kz_sparse_release(coo);
+	kz_comm_release(comm);
+	release_arrays(halves[0], halves[1], wholes[0], wholes[1]);
 	kz_watcher_release(watcher);
 	kz_module_release(module);
 	kz_image_release(image);

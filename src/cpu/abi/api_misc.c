@@ -40,6 +40,7 @@ static const struct error_row {
 #define ROW_CUBLAS(number, symbol, text)
 #define ROW_CUSOLVER(number, symbol, text)
 #define ROW_CUFFT(number, symbol, text)
+#define ROW_NCCL(number, symbol, text)
 #include "base/codes.def"
 #undef X
 };

@@ -187,6 +187,9 @@ kz_status capture_join(struct capture *capture, struct kz_stream *stream, kz_err
 	stream->next_captured = capture->streams;
 	capture->streams = stream_retain(stream);
 	pthread_mutex_unlock(&capture->lock);
+	if (dev != capture->device) {
+		atomic_fetch_add(&dev->captures, 1);
+	}
 	atomic_store(&stream->capture, capture);
 	return KZ_OK;
 }
@@ -199,6 +202,9 @@ static struct kz_stream *capture_part(struct capture *capture)
 	capture->streams = NULL;
 	for (struct kz_stream *stream = streams; stream; stream = stream->next_captured) {
 		atomic_store(&stream->capture, NULL);
+		if (stream->device != capture->device) {
+			atomic_fetch_sub(&stream->device->captures, 1);
+		}
 	}
 	pthread_mutex_unlock(&capture->lock);
 	return streams;

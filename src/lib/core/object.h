@@ -20,6 +20,7 @@
 #define OBJECT_KINDS(X) \
 	X(ARRAY, "an array") \
 	X(BUFFER, "a buffer") \
+	X(COMM, "a communicator") \
 	X(CUDA_ARRAY, "a CUDA array") \
 	X(DEVICE, "a device") \
 	X(DIAGNOSIS, "a diagnosis") \

@@ -16,7 +16,7 @@
 	X(lapack) X(solver) X(sparse) X(key_order) X(sort) X(sort_merge) X(search) \
 	X(histogram) X(scatter) X(fft) X(chirp) X(choice) X(sort_buckets) X(segmented) \
 	X(fft_real) X(points) X(dct) X(select) X(convolve) X(special) X(look_back) \
-	X(sort_sweep)
+	X(sort_sweep) X(comm)
 
 #define X(name) extern const char device_##name[] __attribute__((__visibility__("hidden")));
 DEVICE_CODE(X)

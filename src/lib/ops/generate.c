@@ -98,6 +98,21 @@ void generate_prelude(struct str *source, uint32_t dtypes, bool with_integers)
 	}
 }
 
+void generate_element(struct str *source, kz_dtype dtype)
+{
+	generate_prelude(source, dtype_bit(dtype), dtype_is_exact(dtype));
+	str_add(source, "typedef ");
+	generate_storage(source, dtype);
+	str_addf(source, " kz_stored;\ntypedef %s kz_value;\n"
+		"static __device__ inline kz_value kz_load(kz_stored a) { return ",
+		generate_value(dtype));
+	generate_load(source, dtype, "a");
+	str_add(source, "; }\nstatic __device__ inline kz_stored kz_save(kz_value "
+		"a)\n{\n\tkz_stored b;\n\t");
+	generate_store(source, dtype, "b", "a");
+	str_add(source, "\treturn b;\n}\n");
+}
+
 static void generate_add_prelude(struct str *source, const struct expr *expr, kz_dtype target)
 {
 	uint32_t dtypes = dtype_bit(target);

@@ -65,6 +65,9 @@ const char *generate_value(kz_dtype dtype);
 /* Around an expression: from memory to a value, and back. */
 void generate_load(struct str *source, kz_dtype dtype, const char *place);
 void generate_store(struct str *source, kz_dtype dtype, const char *place, const char *value);
+/* The prelude and these of one type: kz_stored, an element in memory, kz_value, kz_load and
+ * kz_save. */
+void generate_element(struct str *source, kz_dtype dtype);
 /* The device functions that values of some types need: those of dtype_bit(). */
 void generate_prelude(struct str *source, uint32_t dtypes, bool with_integers);
 /* The parts of a kernel that computes an expression, for callers that write their own loops.

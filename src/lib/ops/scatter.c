@@ -50,18 +50,8 @@ struct scatter_class {
 static void scatter_write_types(struct str *source, const struct scatter_class *class)
 {
 	static const char *const ops[] = {"a + b", "kz_minimum(a, b)", "kz_maximum(a, b)"};
-	generate_prelude(source, dtype_bit(class->dtype), false);
-	str_add(source, "typedef ");
-	generate_storage(source, class->dtype);
-	str_addf(source, " kz_stored;\ntypedef %s kz_value;\n"
-		"static __device__ inline kz_value kz_load(kz_stored a) { return ",
-		generate_value(class->dtype));
-	generate_load(source, class->dtype, "a");
-	str_add(source, "; }\nstatic __device__ inline kz_stored kz_save(kz_value "
-		"a)\n{\n\tkz_stored b;\n\t");
-	generate_store(source, class->dtype, "b", "a");
-	str_addf(source, "\treturn b;\n}\nstatic __device__ inline kz_value kz_op(kz_value a, "
-		"kz_value b)\n"
+	generate_element(source, class->dtype);
+	str_addf(source, "static __device__ inline kz_value kz_op(kz_value a, kz_value b)\n"
 		"{\n\treturn (kz_value)(%s);\n}\n", ops[class->op]);
 }
 

@@ -31,5 +31,6 @@ extern const int abi_real_version;
 #define RESULT_CUBLAS(symbol)
 #define RESULT_CUSOLVER(symbol)
 #define RESULT_CUFFT(symbol)
+#define RESULT_NCCL(symbol)
 
 #endif

@@ -25,6 +25,7 @@
 #define CUDA_REAL_CUBLAS(number, symbol) _Static_assert((symbol) == (number), #symbol);
 #define CUDA_REAL_CUSOLVER(number, symbol) _Static_assert((symbol) == (number), #symbol);
 #define CUDA_REAL_CUFFT(number, symbol)
+#define CUDA_REAL_NCCL(number, symbol)
 #include "base/codes.def"
 #undef X
 
