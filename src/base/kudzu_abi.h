@@ -51,6 +51,14 @@ struct kudzu_report {
 	uint64_t count;        /* how often it was found */
 };
 
+/* What an allocation holds, for reports. */
+struct kudzu_array {
+	char dtype[16];        /* "float32" */
+	uint32_t element_size;
+	int32_t ndim;
+	int64_t dims[16];
+};
+
 /* The private table of our driver: cuGetExportTable gives it for the UUID of its device.  What
  * kernels print goes to standard output, and what fails of their assertions to standard error,
  * until set_output names a function.  That is called by one thread at a time, which waits for
@@ -58,7 +66,7 @@ struct kudzu_report {
  * kernels printed to standard output; 0, or the errno of text that was lost since it was asked
  * last.  There is something to ask for once *has_output, which stays true.  set_limits: 1 and 0 as
  * KUDZU_CPU_LIMITS on and off, -1 as the variable says.  module_size: the bytes that a module
- * takes, but for its variables. */
+ * takes, but for its variables.  name_array: an allocation that begins there is an array. */
 enum { KUDZU_OUTPUT_PRINTF, KUDZU_OUTPUT_ASSERT };
 typedef void kudzu_output_fn(void *user, int kind, const char *text, size_t size);
 struct kudzu_exports {
@@ -69,6 +77,8 @@ struct kudzu_exports {
 	const atomic_bool *has_output;
 	size_t (*list_reports)(struct kudzu_report *out, size_t most);
 	CUresult (*set_checks)(unsigned checks);
+	void (*name_array)(CUcontext context, CUdeviceptr address,
+		const struct kudzu_array *array);
 };
 
 /* Our own: bytes of machine code of a kernel, how many of its threads each call of that runs,

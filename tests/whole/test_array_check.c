@@ -109,6 +109,58 @@ START_TEST(an_element_beside_an_array_is_a_fault_that_names_the_array)
 }
 END_TEST
 
+/* What is said of in[i] of an array (2, 5) of int16, or of a scalar. */
+static const struct {
+	const char *checks, *said;
+	int first;
+	kz_shape shape;
+	kz_status status;
+} elements[] = {
+	{"memory", ", element [2, 0] of an array (2, 5) of int16 [memory]", 10, {2, {2, 5}},
+		KZ_FAULT},
+	{"memory", ", element [2, 4] of an array (2, 5) of int16 [memory]", 14, {2, {2, 5}},
+		KZ_FAULT},
+	{"memory", ", element [-1, 4] of an array (2, 5) of int16 [memory]", -1, {2, {2, 5}},
+		KZ_FAULT},
+	{"memory", ", element [3, 0, 0] of an array (3, 1, 2) of int16 [memory]", 6,
+		{3, {3, 1, 2}}, KZ_FAULT},
+	{"memory", ", element [7] of an array (5) of int16 [memory]", 7, {1, {5}}, KZ_FAULT},
+	{"init", ", element [1, 2] of an array (2, 5) of int16, before anything", 7, {2, {2, 5}},
+		KZ_OK},
+};
+
+static void keep_text(void *user, const kz_report *report)
+{
+	snprintf(user, 1024, "%s", report->text);
+}
+
+START_TEST(an_element_is_named_in_each_report)
+{
+	static const char half[] = "extern \"C\" __global__ void pick(float *out, const short *in, "
+		"int i)\n{\n	out[threadIdx.x] = in[i] + 1;\n}\n";
+	const size_t row = (size_t)_i % countof(elements);
+	kz_kernel *kernel;
+	kz_array *array;
+	char text[1024] = "";
+	if (!array_check_is_cpu(_i / (int)countof(elements))) {
+		return;
+	}
+	array_check_open(elements[row].checks);
+	kz_module_release(mod);
+	ok(kz_module_compile(&mod, dev, half, NULL, &err));
+	ok(kz_module_kernel(&kernel, mod, "pick", &err));
+	ok(kz_array_create(&array, dev, KZ_I16, elements[row].shape, &err));
+	ok(kz_launch(kernel, kz_dim(1, 1, 1), kz_dim(1, 1, 1), NULL, &err,
+		KZ_ARGS(arrays[0], array, elements[row].first)));
+	ck_assert_int_eq(kz_device_synchronize(dev, &err), elements[row].status);
+	ok(kz_device_reports(dev, keep_text, text, NULL));
+	ck_assert_msg(strstr(text, elements[row].said) != NULL, "'%s' is not in: %s",
+		elements[row].said, text);
+	kz_array_release(array);
+	array_check_close();
+}
+END_TEST
+
 START_TEST(memory_of_a_released_array_is_a_fault)
 {
 	if (!array_check_is_cpu(_i)) {
@@ -291,6 +343,8 @@ SUITE(array_check)
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, an_element_beside_an_array_is_a_fault_that_names_the_array, 0,
 		count * (int)countof(rows));
+	tcase_add_loop_test(tc, an_element_is_named_in_each_report, 0,
+		count * (int)countof(elements));
 	tcase_add_loop_test(tc, memory_of_a_released_array_is_a_fault, 0, count);
 	tcase_add_loop_test(tc, the_place_of_a_fault_is_in_a_file_that_exists, 0, count * WAYS);
 	tcase_add_loop_test(tc, an_unknown_check_is_an_error_that_says_what_is_expected, 0,

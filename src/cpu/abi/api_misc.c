@@ -144,6 +144,14 @@ static CUresult misc_set_checks(unsigned checks)
 	return CUDA_SUCCESS;
 }
 
+static void misc_name_array(CUcontext handle, CUdeviceptr address, const struct kudzu_array *array)
+{
+	struct context *context;
+	if (context_find(__func__, handle, &context) == CUDA_SUCCESS) {
+		memory_name_array(context->device->memory, address, array);
+	}
+}
+
 static size_t misc_get_module_size(CUmodule handle)
 {
 	const struct module *module = handle_get(handle, API_MODULE);
@@ -156,7 +164,8 @@ API(cuGetExportTable, const void **out, const CUuuid *id)
 	static const struct kudzu_exports exports = {.set_output = misc_set_output,
 		.flush_output = misc_flush_output, .has_output = &context_has_output,
 		.set_limits = misc_set_limits, .module_size = misc_get_module_size,
-		.list_reports = report_list, .set_checks = misc_set_checks};
+		.list_reports = report_list, .set_checks = misc_set_checks,
+		.name_array = misc_name_array};
 	if (!out || !id) {
 		return api_null(__func__, "an argument");
 	}

@@ -230,7 +230,7 @@ static void access_describe(const struct access *access, uint64_t address, char 
 {
 	const struct rt_range local = access_local_range(access);
 	const uint64_t shared = address - (uintptr_t)access->warp->shared;
-	char where[128];
+	char where[184];
 	if (access_is_shared(access)) {
 		const struct ptx_var *var = access_var_at(access, shared);
 		ptx_write_name(where, sizeof(where), var ? var->name : "");
@@ -281,7 +281,7 @@ static void access_report_unwritten(const struct access *access, uint64_t bad, u
 	struct report report = {.check = CHECK_INIT, .kernel = access->kernel, .count = count,
 		.side_count = 1};
 	struct report_side *side = &report.sides[0];
-	char where[192];
+	char where[240];
 	access_describe(access, bad, where, sizeof(where));
 	snprintf(side->what, sizeof(side->what), "use of %u byte%s at %s, before anything was "
 		"written there", access->size, access->size == 1 ? "" : "s", where);

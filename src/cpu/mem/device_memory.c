@@ -31,6 +31,7 @@
 #include "cpu/mem/device_memory.h"
 
 #include "base/alloc.h"
+#include "base/str.h"
 #include "cpu/mem/capacity.h"
 #include "cpu/mem/gap.h"
 #include "cpu/mem/memory_map.h"
@@ -408,6 +409,8 @@ static void memory_end_range(const struct device_memory *memory, struct memory_r
 	}
 	advice_free(range->advice);
 	range->advice = NULL;
+	mem_free(range->array);
+	range->array = NULL;
 }
 
 static void memory_kill_range(struct device_memory *memory, struct memory_range *range)
@@ -843,6 +846,71 @@ static uint64_t memory_distance(const struct memory_range *range, uint64_t addre
 		: address - range->address - range->size;
 }
 
+void memory_name_array(struct device_memory *memory, uint64_t address,
+	const struct kudzu_array *array)
+{
+	pthread_mutex_lock(&memory->lock);
+	struct memory_range *range = memory_range_at(memory, address);
+	struct kudzu_array *copy = range && range->address == address
+		? mem_alloc(sizeof(*copy)) : NULL;
+	if (copy) { // else reports say less
+		*copy = *array;
+		mem_free(range->array);
+		range->array = copy;
+	}
+	pthread_mutex_unlock(&memory->lock);
+}
+
+/* Append which element of a range's array an address is in or would be in, where the first axis
+ * goes on: ", element [4, 0] of an array (4, 8) of float32". */
+static void memory_add_element(const struct memory_range *range, uint64_t address, char *text,
+	size_t size)
+{
+	const struct kudzu_array *array = range->array;
+	int64_t index[countof(array->dims)], count = 1;
+	for (int32_t axis = 0; array && axis < array->ndim; axis++) {
+		count *= array->dims[axis];
+	}
+	if (!array || array->ndim == 0 || count == 0) {
+		return;
+	}
+	const int64_t offset = (int64_t)(address - range->address), each = array->element_size;
+	int64_t rest = offset >= 0 ? offset / each : -((each - 1 - offset) / each);
+	for (int32_t axis = array->ndim - 1; axis > 0; axis--) {
+		const int64_t dim = array->dims[axis], at = rest % dim;
+		index[axis] = at < 0 ? at + dim : at;
+		rest = (rest - index[axis]) / dim;
+	}
+	index[0] = rest;
+	struct str add = STR_INIT;
+	for (int32_t axis = 0; axis < array->ndim; axis++) {
+		str_addf(&add, "%s%" PRId64, axis > 0 ? ", " : ", element [", index[axis]);
+	}
+	for (int32_t axis = 0; axis < array->ndim; axis++) {
+		str_addf(&add, "%s%" PRId64, axis > 0 ? ", " : "] of an array (",
+			array->dims[axis]);
+	}
+	str_addf(&add, ") of %s", array->dtype);
+	const size_t length = strlen(text);
+	if (!add.failed && length + add.len < size) {
+		memcpy(text + length, add.data, add.len + 1);
+	}
+	str_free(&add);
+}
+
+void memory_describe_element(struct device_memory *memory, uint64_t address, char *text,
+	size_t size)
+{
+	pthread_mutex_lock(&memory->lock);
+	const size_t above = memory_range_above(memory, address);
+	text[0] = '\0';
+	if (above > 0 && address - memory->ranges[above - 1].address
+	    < memory->ranges[above - 1].size) {
+		memory_add_element(&memory->ranges[above - 1], address, text, size);
+	}
+	pthread_mutex_unlock(&memory->lock);
+}
+
 /* The range that a wild access most likely missed: the nearest one, if it is near. */
 static void memory_describe_locked(const struct device_memory *memory, uint64_t address, char *text,
 	size_t size)
@@ -863,13 +931,16 @@ static void memory_describe_locked(const struct device_memory *memory, uint64_t 
 	} else if (before && address - before->address < before->size) {
 		snprintf(text, size, "inside the %zu-byte allocation at 0x%" PRIx64 "%s",
 			before->size, before->address, before->is_dead ? ", which was freed" : "");
+		memory_add_element(before, address, text, size);
 	} else if (past < near && past < left) {
 		snprintf(text, size, "%" PRIu64 " bytes past the end of the %zu-byte allocation at "
 			"0x%"
 			PRIx64, past, before->size, before->address);
+		memory_add_element(before, address, text, size);
 	} else if (left < near) {
 		snprintf(text, size, "%" PRIu64 " bytes before the %zu-byte allocation at 0x%"
 			PRIx64, left, after->size, after->address);
+		memory_add_element(after, address, text, size);
 	} else {
 		snprintf(text, size, "in no allocation");
 	}

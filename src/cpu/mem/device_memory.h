@@ -12,6 +12,8 @@
  */
 #include "base/common.h"
 
+#include "base/kudzu_abi.h"
+
 #include "cpu/config/settings.h"
 #include "cpu/mem/advice.h"
 #include "cpu/mem/share.h"
@@ -66,6 +68,7 @@ struct memory_range {
 	unsigned flags;        /* as asked for, or the types of handles it may have; not ours */
 	struct share *share;   /* it is a part of a file; the range's own */
 	struct advice_part *advice; /* for managed memory; the range's own */
+	struct kudzu_array *array; /* that it holds, or NULL; the range's own */
 	bool sync_memops;      /* as cuPointerSetAttribute has it */
 	bool stays;            /* when its owner goes */
 	bool is_var;           /* a variable of a module, which is freed as MEMORY_MODULE */
@@ -176,5 +179,12 @@ bool memory_close(struct device_memory *memory, const void *owner, uint64_t addr
  * 0x7f0000000000".  lib/core/live.c and cli/run_check.c, which know what is in an allocation, read
  * this text. */
 void memory_describe(struct device_memory *memory, uint64_t address, char *text, size_t size);
+/* The allocation that begins there is an array.  memory_describe then says which element an address
+ * is: ", element [3, 7] of an array (4, 8) of float32". */
+void memory_name_array(struct device_memory *memory, uint64_t address,
+	const struct kudzu_array *array);
+/* That alone; "" for an address that is not in an array. */
+void memory_describe_element(struct device_memory *memory, uint64_t address, char *text,
+	size_t size);
 
 #endif

@@ -245,7 +245,7 @@ static void launch_slot_report(const struct launch_slot *slot, CUresult result, 
 	    || (result != CUDA_ERROR_ILLEGAL_ADDRESS && result != CUDA_ERROR_MISALIGNED_ADDRESS)) {
 		return;
 	}
-	snprintf(side->what, sizeof(side->what), "%.180s%s%.127s", what,
+	snprintf(side->what, sizeof(side->what), "%.120s%s%.180s", what,
 		*where != '\0' ? ", which is " : "", where);
 	side->line = failure->line;
 	memcpy(side->block, failure->block, sizeof(side->block));
@@ -258,7 +258,7 @@ static void launch_slot_keep_failure(struct launch_slot *slot, CUresult result)
 {
 	struct context *context = slot->context;
 	const struct launch_failure *failure = &slot->failure;
-	char where[128] = "", what[256], place[256] = "";
+	char where[256] = "", what[256], place[256] = "";
 	// A thread that has cancelled the launch holds the lock until it has said why.
 	queue_lock();
 	queue_unlock();

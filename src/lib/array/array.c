@@ -13,6 +13,7 @@
 #include "lib/array/shape.h"
 #include "lib/core/growable.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Row-major layout, where there are elements and nothing is wrong. */
@@ -86,6 +87,18 @@ static kz_status array_give(kz_array **out, struct kz_array *array, kz_status st
 	return array_finish(out, array, st);
 }
 
+/* Tell the CPU device what an allocation is, for its reports. */
+static void array_name(const struct kz_array *array, struct kz_device *dev)
+{
+	struct kudzu_array name = {.element_size = (uint32_t)dtype_size(array->dtype),
+		.ndim = array->shape.ndim};
+	snprintf(name.dtype, sizeof(name.dtype), "%s", kz_dtype_name(array->dtype));
+	for (int32_t i = 0; i < array->shape.ndim; i++) {
+		name.dims[i] = array->shape.dims[i];
+	}
+	dev->exports->name_array(dev->context, kz_array_address(array), &name);
+}
+
 kz_status array_create_on(struct kz_array **out, struct kz_device *dev, kz_dtype dtype,
 	const kz_shape *shape, struct kz_stream *stream, kz_error *err)
 {
@@ -97,6 +110,9 @@ kz_status array_create_on(struct kz_array **out, struct kz_device *dev, kz_dtype
 	}
 	struct memory_wish wish = {.stream = stream, .dtype = dtype, .count = array->count};
 	st = buffer_create(&array->buffer, dev, kz_array_size(array), &wish, err);
+	if (!st && unlikely(dev->checks) && dev->exports) {
+		array_name(array, dev);
+	}
 	return array_give(out, array, st);
 }
 
