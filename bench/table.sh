@@ -226,6 +226,17 @@ table() {
 			cupy = what ~ /^cupy/ ? "CuPy " substr(what, 6) : cupy
 		}
 	}
+	# What bench/cupy_python.py does beside CuPy.
+	value("case") ~ /, GPU$/ {
+		name = substr(value("case"), 1, length(value("case")) - 5)
+		what = value("what")
+		if (what == "kudzu") {
+			besides[++beside_count] = name
+		} else {
+			cupy = "CuPy " substr(what, 17)
+		}
+		gpu[name, what == "kudzu" ? "ms" : "ratio"] = value("median")
+	}
 	value("case") ~ /^cpu: / {
 		name = substr(value("case"), 6)
 		if (!(name in known)) {
@@ -399,6 +410,14 @@ table() {
 			printf "| %s | %s | %s | %s | %s |\n", n, short(gpu[n, "kudzu"]), \
 				against(gpu[n, "share"], share_goal(n), -1), short(peer), \
 				peer == "" ? "-" : beside(gpu[n, "kudzu"] / peer)
+		}
+		if (beside_count) {
+			print (count || operation_count ? "\n" : "") "| 16 Mi elements | ms | over " cupy " |\n|---|---|---|"
+		}
+		for (i = 1; i <= beside_count; i++) {
+			n = besides[i]
+			printf "| %s | %s | %s |\n", n, short(gpu[n, "ms"]), \
+				gpu[n, "ratio"] == "" ? "-" : beside(gpu[n, "ratio"])
 		}
 		if (library_count) {
 			printf "%s", count || operation_count ? "\n" : ""
