@@ -84,7 +84,11 @@ __device__ __forceinline__ bool kz_has_wanted(const kz_matrices &shape, kz_i64 t
 }
 
 #if defined(KZ_DOT)
-#define GROUP 4
+#ifdef KZ_SERIAL
+#define GROUP 1 /* rows at a time: 32 lanes of doubles are 8 of 16 vector registers */
+#else
+#define GROUP 4 /* many reads under way */
+#endif
 extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_element *c,
 	const kz_element *a, const kz_element *b, const kz_matrices shape)
 {
