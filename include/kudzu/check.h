@@ -50,7 +50,13 @@ typedef enum kz_check {
 	KZ_CHECK_NAN = 16,
 	/** "int": a signed number that does not fit, a shift by all bits or more, a division by
 	    zero. */
-	KZ_CHECK_INT = 32
+	KZ_CHECK_INT = 32,
+	/** "coalesce": accesses for which a warp touches much more of global memory than it
+	    needs. */
+	KZ_CHECK_COALESCE = 64,
+	/** "bank": accesses for which threads of a warp want different words of one bank of shared
+	    memory. */
+	KZ_CHECK_BANK = 128
 } kz_check;
 
 /** An access, or a thread that waits, that a report is about. */

@@ -12,7 +12,9 @@
 	X(RACE, "race")     /* two accesses, one of them a write, that nothing orders */ \
 	X(SYNC, "sync")     /* barriers, masks and copies that threads use wrongly */ \
 	X(NAN, "nan")       /* instructions that make NaN or an infinity of finite operands */ \
-	X(INT, "int")       /* integers that do not fit, divisions by zero, oversized shifts */
+	X(INT, "int")       /* integers that do not fit, divisions by zero, oversized shifts */ \
+	X(COALESCE, "coalesce") /* accesses of a warp to more of global memory than it needs */ \
+	X(BANK, "bank")     /* accesses of a warp to different words of a bank of shared memory */
 
 enum check {
 #define X(symbol, name) CHECK_##symbol,
@@ -47,6 +49,7 @@ static inline unsigned check_bit(enum check check)
 /* What `all` means: bugs.  The other checks are on if they are named. */
 #define CHECK_ALL ((1u << CHECK_NAN) - 1)
 #define CHECK_OF_VALUES (1u << CHECK_NAN | 1u << CHECK_INT)
+#define CHECK_OF_COSTS (1u << CHECK_COALESCE | 1u << CHECK_BANK)
 #define CHECK_ANY ((1u << CHECK_COUNT) - 1)
 
 #endif

@@ -232,7 +232,7 @@ static const char *const strange[] = {"on", "Memory", "1", "memory ", "init,"};
 
 START_TEST(an_unknown_check_is_an_error_that_says_what_is_expected)
 {
-	char said[96];
+	char said[128];
 	const char *value = strange[_i % (int)countof(strange)];
 	if (!array_check_is_cpu(_i / (int)countof(strange))) {
 		return;
@@ -241,7 +241,7 @@ START_TEST(an_unknown_check_is_an_error_that_says_what_is_expected)
 	setenv("KUDZU_CHECK", value, 1);
 	ck_assert_int_eq(kz_device_open(&dev, "cpu", &err), KZ_INVALID);
 	snprintf(said, sizeof(said), "KUDZU_CHECK is '%s': expected a list of memory, init, race, "
-		"sync, nan, int, or all", value);
+		"sync, nan, int, coalesce, bank, or all", value);
 	ck_assert_msg(strstr(err.log, said) != NULL, "'%s' is not in: %s", said, err.log);
 	kz_error_clear(&err);
 }

@@ -120,7 +120,8 @@ static void report_write_side(struct str *out, const struct kept_report *kept,
 		str_addf(out, "kernel '%s', PTX line %u:", report->kernel->name,
 			report->sides[side].line);
 	}
-	str_addf(out, " %s: %s", side == 0 ? "error" : "note", report->sides[side].what);
+	str_addf(out, " %s: %s", side > 0 ? "note" : check_bit(report->check) & CHECK_OF_COSTS
+		? "warning" : "error", report->sides[side].what);
 	if (side == 0) {
 		str_addf(out, " [%s]", kept->out.check);
 	}

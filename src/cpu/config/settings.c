@@ -262,6 +262,7 @@ unsigned settings_profile(void)
 {
 	return (settings_profile_file() ? (unsigned)settings_get(SETTING_PROFILE_ONLY,
 		PROFILE_COUNTS | PROFILE_TIME) : 0)
+		| (settings_checks() & CHECK_OF_COSTS ? PROFILE_COUNTS : 0)
 		| (settings_jitdump_folder() ? PROFILE_JITDUMP : 0);
 }
 

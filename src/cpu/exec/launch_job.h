@@ -109,5 +109,7 @@ bool launch_profile_set_up(const struct launch_job *job, struct worker *w);
 void launch_profile_bind(const struct launch_job *job, const struct worker *w,
 	struct block *block);
 void launch_profile_end(struct launch_job *job);
+/* launch_cost.c: report what its accesses cost, if a check asks for it. */
+void launch_cost_end(const struct launch_job *job);
 
 #endif

@@ -65,4 +65,5 @@ void launch_profile_end(struct launch_job *job)
 		}
 	}
 	profile_add_launch(code, &launch);
+	launch_cost_end(job);
 }

@@ -42,11 +42,11 @@ bool counters_find_access(struct counters_access *out, const struct ptx_inst *in
 	return out->size > 0 && out->space != PTX_PARAM;
 }
 
-bool counters_plan(struct counters *out, const struct ptx_func *func)
+bool counters_plan(struct counters *out, const struct ptx_func *func, bool has_costs)
 {
 	size_t next = counters_of_block(func->block_count);
-	*out = (struct counters){.accesses = mem_zalloc(func->inst_count + 1,
-		sizeof(*out->accesses))};
+	*out = (struct counters){.has_costs = has_costs,
+		.accesses = mem_zalloc(func->inst_count + 1, sizeof(*out->accesses))};
 	if (!out->accesses) {
 		return false;
 	}
@@ -54,7 +54,7 @@ bool counters_plan(struct counters *out, const struct ptx_func *func)
 		struct counters_access access;
 		if (counters_find_access(&access, &func->insts[i])) {
 			out->accesses[i] = (uint32_t)next;
-			next += COUNTERS_OF_ACCESS;
+			next += has_costs ? COUNTERS_OF_COST : COUNTERS_OF_ACCESS;
 		}
 	}
 	out->count = round_up(next, COUNTERS_ROW);

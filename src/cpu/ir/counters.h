@@ -24,16 +24,30 @@ enum {
 	COUNTERS_OF_ACCESS
 };
 
+/* For the checks `coalesce` and `bank` an access has more of them, which a function of C fills in
+ * (runtime/rt_cost.c). */
+enum {
+	COUNTERS_MOVED = COUNTERS_OF_ACCESS, /* sectors of global memory that the lanes of a warp
+	                         touched, or turns of the banks of shared memory, */
+	COUNTERS_LEAST,       /* and how many would have been enough; */
+	COUNTERS_SHARED,      /* how many accesses were to shared memory; */
+	COUNTERS_WORST,       /* how many more than enough the worst access took, */
+	COUNTERS_WORST_BLOCK, /* its block: x, and y and z, 16 bits each, on top, */
+	COUNTERS_WORST_FIRST, /* and the first thread of its warp */
+	COUNTERS_OF_COST
+};
+
 /* The table has a multiple of so many: a vector of the processor. */
 enum { COUNTERS_ROW = 8 };
 
 struct counters {
 	uint32_t *accesses;   /* by instruction: its first counter; 0: it has none */
 	size_t count;
+	bool has_costs;       /* there are COUNTERS_OF_COST for each access */
 };
 
 /* Of a function that has basic blocks.  False: no memory. */
-bool counters_plan(struct counters *out, const struct ptx_func *func);
+bool counters_plan(struct counters *out, const struct ptx_func *func, bool has_costs);
 void counters_free(struct counters *counters);
 
 static inline size_t counters_of_block(size_t block)

@@ -192,6 +192,9 @@ bool jit_create(struct jit **out, struct ptx_module *module, struct ptx_diag *di
 		: (uint32_t)settings_get(SETTING_WIDTH, 0);
 	(*out)->checks = settings_checks();
 	module->blamed = (*out)->checks & CHECK_OF_VALUES;
+	if ((*out)->checks & CHECK_OF_COSTS && !module->is_scheduled && !(*out)->is_debugged) {
+		(*out)->width = WARP_LANES; // only a whole warp shows how it makes an access
+	}
 	(*out)->asks = settings_asks();
 	(*out)->profile = settings_profile();
 	return true;
@@ -356,7 +359,8 @@ static enum jit_outcome jit_compile_plan(struct jit_kernel *out, struct jit *jit
 		.counts = jit->profile & PROFILE_COUNTS,
 		.has_lines = (jit->profile & (PROFILE_TIME | PROFILE_JITDUMP))
 			&& !jit->is_debugged,
-		.left_out = settings_get(SETTING_PASSES, 0)};
+		.left_out = settings_get(SETTING_PASSES, 0) | (jit->checks & CHECK_OF_COSTS
+			? UINT64_C(1) << PASS_LANE_SERIALISATION : 0)};
 	order.is_vector = order.has_loop && !jit->is_debugged && !cfg_is_huge(func)
 		&& jit_is_for_one_thread(func)
 		&& !(order.left_out >> PASS_LOOP_VECTORS & 1);
@@ -431,7 +435,8 @@ static uint64_t jit_chosen_tier(void)
 {
 	bool has_width = settings_get(SETTING_WIDTH, 0) != 0
 		|| settings_get(SETTING_SCHEDULE, 0) != 0 || settings_debugged();
-	return settings_get(SETTING_TIER, has_width ? JIT_TIER_BEST : 0);
+	return settings_checks() & CHECK_OF_COSTS ? JIT_TIER_BEST
+		: settings_get(SETTING_TIER, has_width ? JIT_TIER_BEST : 0);
 }
 
 /* Where one thread does all the work of a block there are few blocks, and each is long: code that

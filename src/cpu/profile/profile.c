@@ -236,7 +236,8 @@ static struct profile_kernel *profile_kernel_create(const struct ptx_module *mod
 {
 	struct counters plan = {.count = 0};
 	struct profile_kernel *kernel = mem_zalloc(1, sizeof(*kernel));
-	bool ok = kernel && counters_plan(&plan, func);
+	bool ok = kernel && counters_plan(&plan, func,
+		settings_checks() & CHECK_OF_COSTS);
 	if (ok) {
 		kernel->text_hash = module->text_hash;
 		kernel->text_size = module->text_size;
@@ -337,6 +338,20 @@ void profile_code_release(struct profile_code *code)
 size_t profile_count(const struct profile_code *code)
 {
 	return code && code->kernel->is_counted ? code->kernel->counter_count : 0;
+}
+
+bool profile_next_access(const struct profile_code *code, size_t *next, struct profile_access *out)
+{
+	const struct profile_kernel *kernel = code->kernel;
+	while (*next < kernel->inst_count && kernel->insts[*next].access == 0) {
+		++*next;
+	}
+	if (*next == kernel->inst_count) {
+		return false;
+	}
+	const struct profile_inst *inst = &kernel->insts[(*next)++];
+	*out = (struct profile_access){inst->ptx_line, inst->place, inst->access};
+	return true;
 }
 
 void profile_add_launch(struct profile_code *code, const struct profile_launch *launch)

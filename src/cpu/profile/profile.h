@@ -40,6 +40,13 @@ void profile_code_release(struct profile_code *code);
 /* How many counters a worker has for a launch; 0: the code has none. */
 size_t profile_count(const struct profile_code *code);
 
+/* An access of a kernel: its line of PTX, the number of its place in the source, and its first
+ * counter.  Of those after the first `*next` instructions, which goes on; false: there is none. */
+struct profile_access {
+	uint32_t ptx_line, place, first;
+};
+bool profile_next_access(const struct profile_code *code, size_t *next, struct profile_access *out);
+
 /* A launch that has ended. */
 struct profile_launch {
 	const char *name;          /* of the kernel */

@@ -167,6 +167,7 @@ const struct rt_calls rt_calls = {
 	.check = rt_check,
 	.count_lines = rt_count_lines,
 	.watch = rt_watch,
+	.count_cost = rt_count_cost,
 	.made = rt_made,
 	.blame = rt_blame,
 };

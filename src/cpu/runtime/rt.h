@@ -352,6 +352,10 @@ struct rt_calls {
 		uint32_t counter, uint32_t has_lines, uint32_t is_atomic);
 	/* The lanes in warp->gathers are about to do this at warp->at; enum rt_pattern. */
 	void (*watch)(struct rt_warp *warp, uint32_t access, uint32_t pattern);
+	/* Add what an access of `size` bytes for each of `lanes` costs a GPU to the counters of the
+	 * warp from one on (COUNTERS_OF_COST in ir/counters.h). */
+	void (*count_cost)(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
+		uint32_t counter, uint32_t size, uint32_t is_shared);
 	/* An instruction has made something wrong in a lane. */
 	void (*made)(struct rt_warp *warp, uint32_t lane, const struct rt_made *made);
 	/* What is wrong in a lane matters now: its blame (base/checks.h). */
@@ -383,6 +387,9 @@ void rt_blame(struct rt_warp *warp, uint32_t lane, uint32_t blame);
 /* rt_count.c */
 void rt_count_lines(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
 	uint32_t counter, uint32_t has_lines, uint32_t is_atomic);
+/* rt_cost.c */
+void rt_count_cost(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
+	uint32_t counter, uint32_t size, uint32_t is_shared);
 /* Report a failure from a function of the table.  The compiled code must then trap. */
 void rt_fail(struct rt_warp *warp, uint32_t code, const char *format, ...) printf_like(3, 4);
 /* The same of the access of a lane.  Address 0: the text says where it is. */

@@ -16,7 +16,8 @@
 
 static_assert(KZ_CHECK_MEMORY == 1 << CHECK_MEMORY && KZ_CHECK_INIT == 1 << CHECK_INIT
 	&& KZ_CHECK_RACE == 1 << CHECK_RACE && KZ_CHECK_SYNC == 1 << CHECK_SYNC
-	&& KZ_CHECK_NAN == 1 << CHECK_NAN && KZ_CHECK_INT == 1 << CHECK_INT,
+	&& KZ_CHECK_NAN == 1 << CHECK_NAN && KZ_CHECK_INT == 1 << CHECK_INT
+	&& KZ_CHECK_COALESCE == 1 << CHECK_COALESCE && KZ_CHECK_BANK == 1 << CHECK_BANK,
 	"the public sets have the bits of base/checks.h");
 
 static atomic_bool reports_wanted; /* a program has turned a check on */

@@ -16,6 +16,7 @@
 #include "cpu/codegen/values/emit_count.h"
 
 #include "base/alloc.h"
+#include "base/checks.h"
 #include "cpu/codegen/values/emit_access.h"
 #include "cpu/codegen/values/emit_lanes.h"
 #include "cpu/codegen/values/emit_value.h"
@@ -48,7 +49,8 @@ bool emit_count_init(struct emit *e, bool counts)
 	if (e->counts) {
 		e->counts->warps = 1;
 	}
-	return e->counts && counters_plan(&e->counts->plan, e->func);
+	return e->counts && counters_plan(&e->counts->plan, e->func,
+		e->checks & CHECK_OF_COSTS);
 }
 
 void emit_count_free(struct emit *e)
@@ -336,6 +338,20 @@ static void count_known(struct emit *e, const int64_t *offsets, LLVMValueRef at)
 	}
 }
 
+/* For the checks `coalesce` and `bank`.  Only whole warps show how an access is made. */
+static void count_cost(struct emit *e, const struct ptx_inst *inst)
+{
+	const struct emit_counts *c = e->counts;
+	const enum ptx_space space = c->access.space;
+	if (c->plan.has_costs && e->width == RT_GROUP && emit_is_vector(e)
+	    && (counters_has_lines(&c->access) || space == PTX_SHARED)) {
+		emit_put_lanes(e, emit_lane_addresses(e, inst, c->access.place), NULL, 0);
+		emit_call_lanes(e, offsetof(struct rt_calls, count_cost),
+			(unsigned)(c->first + COUNTERS_OF_ACCESS), c->access.size,
+			space == PTX_SHARED);
+	}
+}
+
 void emit_count_access(struct emit *e, const struct ptx_inst *inst)
 {
 	struct emit_counts *c = e->counts;
@@ -350,6 +366,7 @@ void emit_count_access(struct emit *e, const struct ptx_inst *inst)
 	}
 	count_add(e, c->first + COUNTERS_REQUESTS, count_any(e));
 	count_add(e, c->first + COUNTERS_THREADS, count_lanes(e));
+	count_cost(e, inst);
 	if (!emit_is_vector(e) || !(counters_has_lines(&c->access) || c->access.is_atomic)) {
 		return;
 	}
