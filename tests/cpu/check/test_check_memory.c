@@ -6,20 +6,21 @@
 
 #include "cpu/support/api.h"
 
+#include "cpu/check/report.h"
 #include "cpu/ptx/line.h"
 #include "support/suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 static const char *const widths[] = {"1", "32"};
 
 /* 32 threads; %rd3 is a place in `in`, %rd4 one in `out`, %p1 says that it is below 20. */
-static CUresult run(const char *body, CUdeviceptr in, CUdeviceptr out)
+static CUfunction make(const char *body)
 {
 	char text[2048];
 	CUmodule module;
-	void *values[] = {&in, &out};
 	setenv("KUDZU_CHECK_PRINT", "0", 1);
 	snprintf(text, sizeof(text),
 		".version 7.0\n.target sm_75\n.address_size 64\n"
@@ -30,9 +31,19 @@ static CUresult run(const char *body, CUdeviceptr in, CUdeviceptr out)
 		"setp.lt.u32 %%p1, %%r1, 20; and.b32 %%r2, %%r1, 1; setp.eq.u32 %%p2, %%r2, 1;\n"
 		".loc 1 7 3\n%s\nret;\n}\n.file 1 \"k.cu\"\n", body);
 	OK(cuModuleLoadData(&module, text));
-	CUresult result = cuLaunchKernel(kernel(module, "k"), 1, 1, 1, 32, 1, 1, 0, NULL, values,
-		NULL);
+	return kernel(module, "k");
+}
+
+static CUresult launch(CUfunction function, CUdeviceptr in, CUdeviceptr out)
+{
+	void *values[] = {&in, &out};
+	CUresult result = cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, NULL, values, NULL);
 	return result != CUDA_SUCCESS ? result : cuCtxSynchronize();
+}
+
+static CUresult run(const char *body, CUdeviceptr in, CUdeviceptr out)
+{
+	return launch(make(body), in, out);
 }
 
 static const char copy[] = "ld.global.u32 %r3, [%rd3];\nst.global.u32 [%rd4], %r3;";
@@ -139,6 +150,45 @@ START_TEST(an_address_that_no_processor_has_is_told)
 }
 END_TEST
 
+/* No more than a little may be mapped from now on. */
+static void limit_memory(void)
+{
+	unsigned long pages;
+	FILE *file = fopen("/proc/self/statm", "r");
+	ck_assert_ptr_nonnull(file);
+	ck_assert_int_eq(fscanf(file, "%lu", &pages), 1);
+	fclose(file);
+	const rlim_t most = (rlim_t)pages * 4096 + (4 << 20);
+	ck_assert_int_eq(setrlimit(RLIMIT_AS, &(struct rlimit){most, most}), 0);
+}
+
+/* A lane writes a word in each of so many pages: `out` is their number. */
+static const char pages[] = "setp.ne.u32 %p1, %r1, 0; @%p1 bra END; mov.u64 %rd5, 0;\n"
+	"NEXT: st.global.u32 [%rd1], 1; add.u64 %rd1, %rd1, 4096; add.u64 %rd5, %rd5, 1;\n"
+	"setp.lt.u64 %p1, %rd5, %rd2; @%p1 bra NEXT;\nEND:";
+
+START_TEST(a_race_check_that_memory_runs_out_for_says_so)
+{
+	enum { PAGES = 16384 };
+	static struct kudzu_report reports[2];
+	setenv("KUDZU_CHECK", "race", 1);
+	setenv("KUDZU_CPU_WIDTH", widths[_i], 1);
+	reset();
+	const CUdeviceptr in = alloc((size_t)PAGES * 4096);
+	const CUfunction function = make(pages);
+	OK(launch(function, in, 1)); // there is all that a launch needs besides
+	ck_assert_uint_eq(report_list(reports, countof(reports)), 0);
+	limit_memory();
+	OK(launch(function, in, PAGES));
+	ck_assert_uint_eq(report_list(reports, countof(reports)), 1);
+	ck_assert_str_eq(reports[0].check, "race");
+	ck_assert_ptr_nonnull(strstr(reports[0].text, "memory ran out: from here on not all"));
+	unsigned last = 0;
+	OK(cuMemcpyDtoH_v2(&last, in + (PAGES - 1) * UINT64_C(4096), sizeof(last)));
+	ck_assert_uint_eq(last, 1);
+}
+END_TEST
+
 /* What a line does, and where it comes from. */
 START_TEST(a_line_of_ptx_is_described)
 {
@@ -172,6 +222,10 @@ SUITE(check_memory)
 	TCase *tc = add_case(suite, "accesses", setup, teardown);
 	tcase_add_loop_test(tc, the_first_access_out_of_bounds_is_told_exactly, 0,
 		(int)(countof(cases) * countof(widths)));
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // whose memory counts
+	tcase_add_loop_test(tc, a_race_check_that_memory_runs_out_for_says_so, 0,
+		(int)countof(widths));
+#endif
 	tcase_add_tests(tc, countof(widths), what_was_freed_is_told_even_after_many_others,
 		an_address_that_no_processor_has_is_told);
 	tcase_add_test(tc, a_line_of_ptx_is_described);
