@@ -429,7 +429,8 @@ static void race_note(struct race *race, const struct rt_warp *warp, enum rt_acc
 	for (uint32_t left = warp->gathers; left != 0; left &= left - 1) {
 		const uint32_t lane = (uint32_t)__builtin_ctz(left);
 		const uint64_t at = pattern == RT_WATCH_ANY ? warp->at[lane]
-			: warp->at[0] + (pattern == RT_WATCH_ROW ? lane * warp->access : 0);
+			: warp->at[0] + (pattern == RT_WATCH_PLACE ? 0 : warp->access
+				* (pattern == RT_WATCH_TWINS ? lane % 16 : lane));
 		struct memory_range range;
 		if (at - (uintptr_t)warp->shared >= RT_SHARED_WINDOW
 		    && memory_find(race->launch->check->memory, at, &range)
@@ -462,6 +463,7 @@ struct race_access {
 	uint32_t line;           /* of PTX */
 	bool writes;
 	uint32_t lanes;
+	bool has_twins;          /* the lane 16 later is at the same place as each of these */
 	uint64_t base;
 	uint64_t stride;         /* the size; 0: all lanes are at one place */
 	uint32_t size;
@@ -497,24 +499,29 @@ static void race_watch_lanes(const struct race_access *a, uint32_t lanes)
 	}
 }
 
-/* The words of a line that lanes access, a bit for each lane from the one at word 0 on; false: some
- * in part, or not by themselves. */
+/* The words of a line that lanes access, of which a bit for each begins with the one at word 0;
+ * false: some words in part. */
 static bool race_row_words(uint32_t lanes, uint32_t size, uint32_t *words)
 {
-	uint32_t out = 0, parts = 0;
-	if (size == 4) {
-		*words = lanes;
-		return true;
-	}
-	for (uint32_t word = 0; word < RACE_WORDS; word++) {
-		const uint32_t per = size < 4 ? 4 / size : 1;
-		const uint32_t first = word * 4 / size;
-		const uint32_t part = first < 32 ? lanes >> first & ((1u << per) - 1) : 0;
-		out |= (part == (1u << per) - 1 ? 1u : 0) << word;
-		parts |= (part != 0 ? 1u : 0) << word;
+	uint32_t out = lanes, parts = 0;
+	if (size == 16) { // four words for each bit
+		out = (out | out << 6) & 0x0303;
+		out = ((out | out << 3) & 0x1111) * 15;
+	} else if (size == 8) {
+		out = (out | out << 4) & 0x0f0f;
+		out = (out | out << 2) & 0x3333;
+		out = ((out | out << 1) & 0x5555) * 3;
+	} else if (size < 4) {
+		const uint32_t per = 4 / size, all = (1u << per) - 1;
+		out = 0;
+		for (uint32_t word = 0; word < 32 / per; word++) {
+			const uint32_t part = lanes >> word * per & all;
+			out |= (part == all ? 1u : 0) << word;
+			parts |= (part != 0 && part != all ? 1u : 0) << word;
+		}
 	}
 	*words = out;
-	return out == parts;
+	return parts == 0;
 }
 
 /* A row of a warp: its lanes at word 0, rotated by so many. */
@@ -540,25 +547,61 @@ static void race_watch_line(const struct race_access *a, uint64_t line_at)
 	}
 	struct race_line *line = race_find_line(a->warp, line_at);
 	if (line && !line->is_split && race_row_words(lanes, a->size, &words)) {
-		struct race_row row = race_make_row(a, a->size < 4 ? (1u << 4 / a->size) - 1 : 1,
+		const uint32_t members = a->size < 4 ? (1u << 4 / a->size) - 1 : 1;
+		struct race_row row = race_make_row(a, a->has_twins ? members * 0x10001 : members,
 			(uint32_t)(a->warp->first + lane) % 32, words, 16 / a->size);
 		if (race_shadow_touch(a->block->race->shadow, a->block, line, &row)) {
 			return;
 		}
 	}
-	race_watch_lanes(a, lane >= 0 ? lanes << lane : lanes >> -lane);
+	const uint32_t mine = lane >= 0 ? lanes << lane : lanes >> -lane;
+	race_watch_lanes(a, mine);
+	if (a->has_twins) {
+		struct race_access twins = *a;
+		twins.base -= 16 * a->stride;
+		race_watch_lanes(&twins, mine << 16);
+	}
 }
 
-/* All lanes are at one place, in one line. */
-static void race_watch_place(const struct race_access *a)
+/* Lanes at one place, in one line. */
+static void race_watch_place(struct race_access *a, uint64_t at, uint32_t size, uint32_t lanes)
 {
-	struct race_row row = race_make_row(a, a->lanes, a->warp->first % 32,
-		((1u << a->size / 4) - 1) << a->base % RACE_LINE / 4, 0);
-	struct race_line *line = race_find_line(a->warp, a->base);
-	if (!line || line->is_split || (a->writes && (a->lanes & (a->lanes - 1)) != 0)
+	struct race_row row = race_make_row(a, lanes, a->warp->first % 32,
+		((1u << size / 4) - 1) << at % RACE_LINE / 4, 0);
+	struct race_line *line = race_find_line(a->warp, at);
+	if (!line || line->is_split || (a->writes && (lanes & (lanes - 1)) != 0)
 	    || !race_shadow_touch(a->block->race->shadow, a->block, line, &row)) {
-		race_watch_lanes(a, a->lanes);
+		struct race_access part = *a;
+		part.base = at;
+		part.stride = 0;
+		part.size = size;
+		race_watch_lanes(&part, lanes);
 	}
+}
+
+/* Lanes at one place, whose size is one of words. */
+static void race_watch_words(struct race_access *a, uint64_t at, uint32_t lanes)
+{
+	const uint64_t end = at + a->size;
+	while (at < end) {
+		const uint64_t next = (at & ~(uint64_t)(RACE_LINE - 1)) + RACE_LINE;
+		race_watch_place(a, at, (uint32_t)((next < end ? next : end) - at), lanes);
+		at = next;
+	}
+}
+
+/* An access to whole words, which is not more than that. */
+static bool race_is_plain(const struct race_access *a)
+{
+	return (a->access & ~(uint32_t)RT_ACCESS_KIND) == 0 && a->base % 4 == 0;
+}
+
+/* Its lanes are side by side, with elements that lines are made of. */
+static bool race_is_row(const struct race_access *a)
+{
+	const uint32_t size = a->size;
+	return race_is_plain(a) && a->stride != 0 && size <= 16 && (size & (size - 1)) == 0
+		&& (a->base & (size - 1)) == 0 && (size >= 4 || !a->writes);
 }
 
 static void race_watch_run(struct race_access *a)
@@ -566,32 +609,60 @@ static void race_watch_run(struct race_access *a)
 	const uint32_t first = (uint32_t)__builtin_ctz(a->lanes);
 	const uint32_t last = 31 - (uint32_t)__builtin_clz(a->lanes);
 	const uint64_t at = a->base + first * a->stride, end = a->base + last * a->stride + a->size;
-	const uint32_t plain = RT_ACCESS_KIND;
-	const bool is_row = (a->access & ~plain) == 0 && a->size <= 16
-		&& (a->size & (a->size - 1)) == 0 && (a->base & (a->size - 1)) == 0;
+	const bool has_words = race_is_plain(a) && a->size % 4 == 0;
 	if (race_is_private(a->warp, at)) {
 		return;
 	}
-	if (is_row && (a->stride == 0 || first == last) && a->size >= 4) {
-		a->base = at;
-		a->stride = 0;
-		race_watch_place(a);
-	} else if (is_row && a->stride != 0 && (a->size >= 4 || !a->writes)
-		   && a->base % 4 == 0) {
+	if (has_words && (a->stride == 0 || (first == last && !a->has_twins))) {
+		race_watch_words(a, at, a->lanes);
+	} else if (race_is_row(a)) {
 		for (uint64_t line = at & ~(uint64_t)(RACE_LINE - 1); line < end;
 		     line += RACE_LINE) {
 			race_watch_line(a, line);
+		}
+	} else if (has_words) {
+		for (uint32_t left = a->lanes; left != 0; left &= left - 1) {
+			const uint32_t lane = (uint32_t)__builtin_ctz(left);
+			race_watch_words(a, a->base + lane * a->stride, left & -left);
 		}
 	} else {
 		race_watch_lanes(a, a->lanes);
 	}
 }
 
-/* Lanes, from the first one on, that are side by side or at one place. */
-static void race_find_run(struct race_access *a, uint32_t lanes)
+/* Half warps at one row. */
+static void race_watch_twins(struct race_access *a, uint32_t lanes)
+{
+	const uint32_t low = lanes & 0xffff, high = lanes >> 16;
+	a->has_twins = low == high && !a->writes && race_is_row(a);
+	a->lanes = low;
+	if (low != 0) {
+		race_watch_run(a);
+	}
+	if (high != 0 && !a->has_twins) {
+		a->base -= 16 * a->stride;
+		a->lanes = high << 16;
+		race_watch_run(a);
+	}
+}
+
+/* Whether all of 16 lanes are where they would be. */
+static bool race_are_even(const uint64_t at[16], uint64_t base, uint64_t stride)
+{
+	uint64_t off = 0;
+	for (unsigned i = 0; i < 16; i++) {
+		off |= at[i] ^ base;
+		base += stride;
+	}
+	return off == 0;
+}
+
+/* Lanes, from the first one on, that are side by side or at one place, so many bytes after where
+ * they are. */
+static void race_find_run(struct race_access *a, uint32_t lanes, uint64_t shift)
 {
 	const uint64_t *at = a->warp->at;
-	const uint32_t first = (uint32_t)__builtin_ctz(lanes);
+	const uint32_t first = (uint32_t)__builtin_ctz(lanes), half = first & 16;
 	uint32_t left = lanes & (lanes - 1);
 	uint64_t stride = a->size;
 	if (left != 0) {
@@ -600,6 +671,11 @@ static void race_find_run(struct race_access *a, uint32_t lanes)
 	}
 	const uint64_t base = at[first] - first * stride;
 	uint32_t run = lanes ^ left;
+	if (first % 16 == 0 && (lanes >> half & 0xffff) == 0xffff
+	    && race_are_even(at + half, base + half * stride, stride)) {
+		run = 0xffffu << half;
+		left = lanes & ~run;
+	}
 	for (; left != 0; left &= left - 1) {
 		const uint32_t lane = (uint32_t)__builtin_ctz(left);
 		if (at[lane] != base + lane * stride) {
@@ -608,8 +684,25 @@ static void race_find_run(struct race_access *a, uint32_t lanes)
 		run |= left & -left;
 	}
 	a->lanes = run;
-	a->base = base;
+	a->base = base + shift;
 	a->stride = stride;
+}
+
+/* Lanes that are anywhere.  Loads that were joined overlap if a lane is closer to the next than it
+ * reads: a row each. */
+static void race_watch_any(struct race_access *a, uint32_t lanes)
+{
+	const uint64_t *at = a->warp->at;
+	const uint32_t rest = lanes & (lanes - 1), size = a->size;
+	const uint64_t step = rest != 0 ? at[__builtin_ctz(rest)] - at[__builtin_ctz(lanes)] : 0;
+	const bool overlaps = step != 0 && step < size && size % step == 0;
+	a->size = overlaps ? (uint32_t)step : size;
+	for (uint64_t shift = 0; shift < size; shift += a->size) {
+		for (uint32_t left = lanes; left != 0; left &= ~a->lanes) {
+			race_find_run(a, left, shift);
+			race_watch_run(a);
+		}
+	}
 }
 
 static void race_watch_others(struct rt_warp *warp, uint32_t access)
@@ -644,13 +737,16 @@ void race_watch(struct rt_warp *warp, uint32_t access, uint32_t pattern)
 	if (pattern != RT_WATCH_ANY && warp->gathers != 0) {
 		a.lanes = warp->gathers;
 		a.base = warp->at[0];
-		a.stride = pattern == RT_WATCH_ROW ? a.size : 0;
-		race_watch_run(&a);
+		a.stride = pattern == RT_WATCH_PLACE ? 0 : a.size;
+		if (pattern == RT_WATCH_TWINS) {
+			race_watch_twins(&a, a.lanes);
+		} else {
+			race_watch_run(&a);
+		}
 		return;
 	}
-	for (uint32_t left = warp->gathers; left != 0; left &= ~a.lanes) {
-		race_find_run(&a, left);
-		race_watch_run(&a);
+	if (warp->gathers != 0) {
+		race_watch_any(&a, warp->gathers);
 	}
 }
 

@@ -48,7 +48,7 @@ struct race_cell {
 #define RACE_LAUNCHES ((1u << 23) - 1)
 
 /* Memory is watched by lines of 64 bytes, in words of four: race_shadow.c. */
-enum { RACE_LINE = 64, RACE_WORDS = RACE_LINE / 4, RACE_OWN_ROWS = 2, RACE_ROWS = 20 };
+enum { RACE_LINE = 64, RACE_WORDS = RACE_LINE / 4, RACE_OWN_ROWS = 2, RACE_ROWS = 16 };
 
 /* A plain access of some lanes of a warp to whole words of a line, as race_mark has one. */
 struct race_row {

@@ -249,13 +249,19 @@ static bool shadow_widen(struct race_shadow *shadow, struct race_line *line)
 	return line->cells;
 }
 
+/* Whether two rows are one, but for the words. */
+static inline bool shadow_is_twin(const struct race_row *a, const struct race_row *b)
+{
+	return a->members == b->members && a->what == b->what && a->time == b->time
+		&& a->block == b->block && a->step == b->step;
+}
+
 /* Add a row for which there is room. */
 static void shadow_add_row(struct race_line *line, const struct race_row *row)
 {
-	for (unsigned i = 0; i < line->count; i++) {
+	for (unsigned i = line->count; i-- > 0;) {
 		struct race_row *old = shadow_row(line, i);
-		if (old->time == row->time && old->block == row->block && old->what == row->what
-		    && old->members == row->members && old->step == row->step) {
+		if (shadow_is_twin(old, row)) {
 			old->words |= row->words;
 			return;
 		}
@@ -340,8 +346,8 @@ bool race_shadow_touch(struct race_shadow *shadow, const struct race_block *bloc
 		}
 	}
 	if (met && !shadow_is_ordered(block, met, new, new->words)) {
-		if (race_row_writes(met) || race_row_writes(new) || block->has_threads || block->know
-		    || !shadow_merge_row(&merged, met, new, new->words)) {
+		if (race_row_writes(met) || race_row_writes(new) || block->has_threads
+		    || block->know || !shadow_merge_row(&merged, met, new, new->words)) {
 			return false;
 		}
 		new = &merged;

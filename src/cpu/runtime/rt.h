@@ -121,7 +121,8 @@ enum {
 enum rt_pattern {
 	RT_WATCH_ANY,  /* as rt_warp.at says */
 	RT_WATCH_ROW,  /* lane i is i times rt_warp.access after lane 0 */
-	RT_WATCH_PLACE /* all are at one place */
+	RT_WATCH_PLACE, /* all are at one place */
+	RT_WATCH_TWINS /* as a row of 16 lanes, at which the others are, too */
 };
 
 static inline uint32_t rt_pack_access(enum rt_access kind, bool is_shared)

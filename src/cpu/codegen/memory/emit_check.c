@@ -245,6 +245,14 @@ struct check_run {
 
 enum { CHECK_RUNS = 4 };
 
+/* Two half warps at one row, as in a block of 16 x 16. */
+static bool check_are_twins(const struct check_run runs[2], uint32_t size)
+{
+	return runs[0].pattern == RT_WATCH_ROW && runs[1].pattern == RT_WATCH_ROW
+		&& runs[0].lanes == 0xffff && runs[1].lanes == 0xffff0000
+		&& runs[1].offset + 16 * (int64_t)size == runs[0].offset;
+}
+
 /* Where the lanes are, if that is known when the kernel is compiled; 0 runs: it is not. */
 static size_t check_find_runs(const struct emit *e, const struct ptx_inst *inst,
 	const struct check_site *site, struct check_run out[CHECK_RUNS])
@@ -275,6 +283,11 @@ static size_t check_find_runs(const struct emit *e, const struct ptx_inst *inst,
 			out[count].lanes |= 1u << i;
 			next += step;
 		}
+	}
+	if (count == 2 && check_are_twins(out, site->size)) {
+		out[0].pattern = RT_WATCH_TWINS;
+		out[0].lanes = UINT32_MAX;
+		return 1;
 	}
 	return count;
 }
@@ -377,19 +390,118 @@ static LLVMValueRef check_addresses(struct emit *e, const struct ptx_inst *inst,
 		: check_lane_address(e, site);
 }
 
-static void check_watch(struct emit *e, const struct ptx_inst *inst, const struct check_site *site,
+/* What flatten.c makes of a call accesses frames of its own, and the second half of an instruction
+ * that waits has nothing to ask. */
+static bool check_is_of_program(const struct ptx_inst *inst)
+{
+	const char *spelling = ptx_rows[inst->op].spelling;
+	return !inst->is_second && inst->text
+		&& strncmp(inst->text, spelling, strlen(spelling)) == 0;
+}
+
+/* --- Loads side by side --- */
+
+static bool check_is_same_line(const struct ptx_loc *a, const struct ptx_loc *b)
+{
+	return a && b && a->file == b->file && a->line == b->line && a->at == b->at;
+}
+
+/* Whether a later instruction loads from the same pointer as the first one, in the same lanes, for
+ * the same line of the source. */
+static bool check_is_beside(const struct emit *e, const struct ptx_inst *first,
+	const struct ptx_inst *inst)
+{
+	const struct ptx_operand *a = &first->operands[1], *b = &inst->operands[1];
+	struct check_site sites[2] = {{0}};
+	return inst->op == first->op && inst->space == first->space && check_is_of_program(inst)
+		&& a->has_base && b->has_base && !a->var && !b->var && a->reg == b->reg
+		&& a->value_of == b->value_of && first->has_guard == inst->has_guard
+		&& (!inst->has_guard || (first->guard_value == inst->guard_value
+			&& first->guard == inst->guard
+			&& first->guard_negated == inst->guard_negated))
+		&& check_is_same_line(first->loc, inst->loc)
+		&& check_find_sites(e, inst, sites) == 1 && sites[0].size % 4 == 0
+		&& check_watch_word(inst, &sites[0]) == RT_READS
+		&& (b->value - a->value) % 4 == 0;
+}
+
+/* The words from a load on, and before it, that this and later loads of the block read, before
+ * anything else touches memory: a bit for each, that of the load is CHECK_MIDDLE. */
+enum { CHECK_MIDDLE = 16 };
+static uint32_t check_find_words(const struct emit *e, const struct ptx_inst *first,
+	const struct ptx_inst **last)
+{
+	const struct ptx_inst *end = &e->func->insts[e->func->blocks[e->block].end];
+	uint32_t words = 0;
+	const struct ptx_inst *inst = first;
+	for (; inst < end && (ptx_computes(inst->op) || inst->op == PTX_OP_LD); inst++) {
+		if (inst->op != PTX_OP_LD || !check_is_beside(e, first, inst)) {
+			continue;
+		}
+		const int64_t at = (inst->operands[1].value - first->operands[1].value) / 4;
+		const uint32_t count = ptx_access_size(inst) / 4;
+		if (at >= -CHECK_MIDDLE && at + count <= CHECK_MIDDLE) {
+			words |= ((1u << count) - 1) << (at + CHECK_MIDDLE);
+		}
+	}
+	*last = inst;
+	return words;
+}
+
+/* Loads from one pointer that read words side by side are told of by the first one; what it is told
+ * of is the site then.  Whether another load has told of this one. */
+static bool check_join_loads(struct emit *e, const struct ptx_inst *inst, struct check_site *site)
+{
+	struct emit_watched *w = &e->watched[site->place->reg % countof(e->watched)];
+	const int64_t value = site->place->value;
+	struct check_run runs[CHECK_RUNS];
+	const struct ptx_inst *last;
+	if (inst->op != PTX_OP_LD || !check_is_beside(e, inst, inst)) {
+		return false;
+	}
+	if (w->first && inst > w->first && inst < w->last && check_is_beside(e, w->first, inst)
+	    && value >= w->begin && value + site->size <= w->end) {
+		return true;
+	}
+	const uint32_t words = check_find_words(e, inst, &last);
+	uint32_t begin = CHECK_MIDDLE, end = CHECK_MIDDLE + site->size / 4;
+	while (end < 32 && end - begin < CHECK_MIDDLE && words >> end & 1) {
+		end++;
+	}
+	while (begin > 0 && end - begin < CHECK_MIDDLE && words >> (begin - 1) & 1) {
+		begin--;
+	}
+	struct check_site joined = *site;
+	joined.size = (end - begin) * 4;
+	if (joined.size > site->size && (check_find_runs(e, inst, site, runs) == 0
+		|| check_find_runs(e, inst, &joined, runs) > 0)) {
+		const int64_t from = value + ((int64_t)begin - CHECK_MIDDLE) * 4;
+		*w = (struct emit_watched){inst, last, from, from + joined.size};
+		*site = joined;
+	}
+	return false;
+}
+
+static void check_watch(struct emit *e, const struct ptx_inst *inst, struct check_site *site,
 	LLVMValueRef at, LLVMValueRef lanes)
 {
 	struct check_run runs[CHECK_RUNS];
-	const uint32_t word = check_watch_word(inst, site);
+	const uint32_t word = check_watch_word(inst, site), size = site->size;
+	const int64_t value = site->place->value;
+	if (check_join_loads(e, inst, site)) {
+		return;
+	}
 	const size_t count = check_find_runs(e, inst, site, runs);
 	if (count == 0) {
 		check_note(e, site, at, lanes);
 		check_tell(e, word, RT_WATCH_ANY);
 	}
+	const int64_t before = site->size == size ? 0
+		: e->watched[site->place->reg % countof(e->watched)].begin - value;
 	for (size_t i = 0; i < count; i++) {
 		LLVMValueRef first = LLVMBuildExtractElement(e->builder, at, emit_u32(e, 0), "");
-		first = ir_add(e, first, emit_scalar(e, 64, (uint64_t)runs[i].offset));
+		first = ir_add(e, first, emit_scalar(e, 64,
+			(uint64_t)(runs[i].offset + before)));
 		check_note(e, site, first, ir_and(e, lanes, emit_u32(e, runs[i].lanes)));
 		check_tell(e, word, runs[i].pattern);
 	}
@@ -412,15 +524,6 @@ static void check_place(struct emit *e, const struct ptx_inst *inst, const struc
 	} else if (site->size == 0 || !e->questions) {
 		check_note(e, site, at, lanes);
 	}
-}
-
-/* What flatten.c makes of a call accesses frames of its own, and the second half of an instruction
- * that waits has nothing to ask. */
-static bool check_is_of_program(const struct ptx_inst *inst)
-{
-	const char *spelling = ptx_rows[inst->op].spelling;
-	return !inst->is_second && inst->text
-		&& strncmp(inst->text, spelling, strlen(spelling)) == 0;
 }
 
 void emit_check(struct emit *e, const struct ptx_inst *inst)

@@ -129,6 +129,13 @@ struct emit_team {
 	LLVMBasicBlockRef start;
 };
 
+/* The loads of a block, from the first to before the last one, that read these bytes from one
+ * pointer on. */
+struct emit_watched {
+	const struct ptx_inst *first, *last;
+	int64_t begin, end;
+};
+
 struct emit {
 	const struct ptx_module *module;
 	const struct ptx_func *func;
@@ -140,6 +147,7 @@ struct emit {
 	unsigned checks;                /* a set: see emit_check.c */
 	bool questions;                 /* it asks before accesses, for other checks than those */
 	bool watches;                   /* it tells of all that threads may share */
+	struct emit_watched watched[4]; /* with loads that it has told of: emit_check.c */
 	bool asks;                      /* before each access, */
 	struct ptx_var **origins;       /* and then these are as origin_find */
 	uint8_t *uses;                  /* and uses_analyze give them */
