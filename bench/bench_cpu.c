@@ -20,8 +20,8 @@
  *	               are worth if nothing is shared
  *
  * -p measures processor time on one thread in place of wall time, for a machine with other work.
- * The last lines have the geometric mean of each ratio.  Every side checks its results when it begins a job.  A side that fails is reported and left
- * out.  If it is ours, the exit status is 1.
+ * The last lines have the geometric mean of each ratio.  Every side checks its results when it
+ * begins a job.  A side that fails is reported and left out.  If it is ours, the exit status is 1.
  */
 #include "bench.h"
 
@@ -183,8 +183,8 @@ static void close_sides(struct bench *bench)
 
 /* Report over(round) / under(round), of the rounds that both were in.  Return the median; 0: there
  * are no such rounds. */
-static double report_ratio(const char *name, const char *what, const double *over, double over_scale,
-	const double *under, double under_scale, int rounds)
+static double report_ratio(const char *name, const char *what, const double *over,
+	double over_scale, const double *under, double under_scale, int rounds)
 {
 	double samples[MAX_ROUNDS];
 	int count = 0;
@@ -228,8 +228,8 @@ static void report_means(const struct bench *bench)
 		if (bench->log_counts[i] > 1) {
 			double mean = exp(bench->logs[i] / bench->log_counts[i]);
 			printf("{\"case\":\"cpu: geometric mean of %d\",\"what\":\"%s\","
-				"\"unit\":\"ratio\",\"median\":%.4g}\n", bench->log_counts[i],
-				ratios[i].name, mean);
+				"\"unit\":\"ratio\",\"median\":%.4g}\n",
+				bench->log_counts[i], ratios[i].name, mean);
 		}
 	}
 }

@@ -26,8 +26,8 @@ bool race_is_reported(struct race *race, uint64_t pair)
 	return false;
 }
 
-static void race_report_fill_thread(struct report_side *side, const struct race *race, uint32_t block,
-	uint32_t thread)
+static void race_report_fill_thread(struct report_side *side, const struct race *race,
+	uint32_t block, uint32_t thread)
 {
 	const uint32_t *grid = race->launch->nctaid;
 	side->block[0] = block % grid[0];
