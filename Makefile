@@ -168,7 +168,7 @@ $(addprefix $(BUILD)/,$(cpu-names)): $(BUILD)/libkudzu-cpu.so
 	@mkdir -p $(@D) && ln -sf ../libkudzu-cpu.so $@
 # To link programs of the driver API with, where no driver is installed: the names, and soname, of NVIDIA's.
 $(BUILD)/kudzu-cpu/stubs/libcuda.so: packaging/stub.c src/cpu/abi/exports.def $(BUILD)/config
-	$(call say,LD)mkdir -p $(@D) && $(CC) -shared -fPIC -w -iquote src -Wl,-soname,libcuda.so.1 -o $@ $<
+	$(call say,LD)mkdir -p $(@D) && $(CC) -shared -fPIC -w -iquote src -s -Wl,-soname,libcuda.so.1 -o $@ $<
 # It finds its library in the build folder, and where both are installed, whether moved or not.
 $(BUILD)/kudzu: $(call objects,$(SOURCES_command)) $(BUILD)/command.sources $(BUILD)/libkudzu.so
 	$(call say,LD)$(LINK) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/'"$$(realpath -m --relative-to=$(BINDIR) $(LIBDIR))" \
