@@ -347,10 +347,9 @@ struct rt_calls {
 	/* The first lane in warp->gathers, as a bit, that must not access what it has told of; 0:
 	 * all may.  See emit_check.c and rt_pack_access. */
 	uint32_t (*check)(struct rt_warp *warp, uint32_t access, uint32_t var);
-	/* Add the cache lines that `lanes` touch to a counter of the warp, and the lanes that share
-	 * an address to the next one; of an access that has lines, and that is atomic. */
+	/* Add the cache lines that `lanes` touch to a counter of the warp. */
 	void (*count_lines)(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
-		uint32_t counter, uint32_t has_lines, uint32_t is_atomic);
+		uint32_t counter, uint32_t unused, uint32_t unused_too);
 	/* The lanes in warp->gathers are about to do this at warp->at; enum rt_pattern. */
 	void (*watch)(struct rt_warp *warp, uint32_t access, uint32_t pattern);
 	/* Add what an access of `size` bytes for each of `lanes` costs a GPU to the counters of the
@@ -387,7 +386,7 @@ void rt_made(struct rt_warp *warp, uint32_t lane, const struct rt_made *made);
 void rt_blame(struct rt_warp *warp, uint32_t lane, uint32_t blame);
 /* rt_count.c */
 void rt_count_lines(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
-	uint32_t counter, uint32_t has_lines, uint32_t is_atomic);
+	uint32_t counter, uint32_t unused, uint32_t unused_too);
 /* rt_cost.c */
 void rt_count_cost(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
 	uint32_t counter, uint32_t size, uint32_t is_shared);

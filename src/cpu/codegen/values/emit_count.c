@@ -10,6 +10,7 @@
  *
  * The lines that a warp touches are computed from the ends of its rows where its lanes lie in rows,
  * from a comparison of neighbours where the addresses ascend, and by a function of C otherwise.
+ * Lanes that share an address are found by comparing each with each.
  */
 #include "base/common.h"
 
@@ -211,13 +212,13 @@ static LLVMValueRef count_steps(struct emit *e, LLVMValueRef at, LLVMValueRef *f
 }
 
 /* By a function of C, which counts in the worker's table. */
-static void count_by_call(struct emit *e, LLVMValueRef at, bool has_lines)
+static void count_by_call(struct emit *e, LLVMValueRef at)
 {
 	const struct emit_counts *c = e->counts;
 	emit_put_lanes(e, at, NULL, 0);
 	for (unsigned i = 0; i < c->warps; i++) {
 		emit_call_lanes(e, offsetof(struct rt_calls, count_lines),
-			(unsigned)(c->first + COUNTERS_LINES), has_lines, c->access.is_atomic);
+			(unsigned)(c->first + COUNTERS_LINES), 0, 0);
 	}
 }
 
@@ -236,7 +237,7 @@ static void count_lines_unless(struct emit *e, LLVMValueRef falls, LLVMValueRef 
 	count_add(e, e->counts->first + COUNTERS_LINES, lines);
 	LLVMBuildBr(e->builder, after);
 	emit_enter(e, fall);
-	count_by_call(e, at, true);
+	count_by_call(e, at);
 	LLVMBuildBr(e->builder, after);
 	emit_enter(e, after);
 }
@@ -273,6 +274,12 @@ void emit_count_lanes(struct emit *e, LLVMValueRef at, enum count_shape shape, u
 
 /* --- Accesses --- */
 
+/* A bit of a lane goes so many lanes up, from the top to the bottom. */
+static LLVMValueRef count_turn(struct emit *e, LLVMValueRef bits, unsigned lanes)
+{
+	return ir_or(e, ir_shl_by(e, bits, lanes), ir_lshr_by(e, bits, e->width - lanes));
+}
+
 /* Lanes at one address: a line, and if there are several they share it. */
 static void count_one_place(struct emit *e)
 {
@@ -286,6 +293,29 @@ static void count_one_place(struct emit *e)
 		count_add(e, c->first + COUNTERS_CONTENDED,
 			ir_select(e, share, lanes, emit_u32(e, 0)));
 	}
+}
+
+/* How many of the lanes that run have the address of another one.  Each lane is compared with the
+ * one that is 1, 2, ... and half a warp above it, so that each pair is compared once.  32 bits of
+ * the addresses are enough: the lanes of an access are not 4 GiB apart. */
+static LLVMValueRef count_sharing(struct emit *e, LLVMValueRef at)
+{
+	LLVMTypeRef row = LLVMVectorType(e->s.i32, e->width);
+	LLVMValueRef address = LLVMBuildTrunc(e->builder, at, row, "");
+	LLVMValueRef lanes = emit_active(e), share = emit_u32(e, 0);
+	const uint32_t all = e->width < 32 ? (1u << e->width) - 1 : UINT32_MAX;
+	for (unsigned step = 1; step <= e->width / 2; step++) {
+		unsigned above[RT_MAX_WIDTH];
+		for (unsigned i = 0; i < e->width; i++) {
+			above[i] = (i + step) % e->width;
+		}
+		LLVMValueRef other = emit_shuffle(e, address, LLVMGetUndef(row), above, e->width);
+		LLVMValueRef same = emit_lane_bits(e, ir_icmp(e, LLVMIntEQ, address, other));
+		same = ir_and(e, same, ir_and(e, lanes, count_turn(e, lanes, e->width - step)));
+		share = ir_or(e, share, ir_or(e, same, count_turn(e, same, step)));
+	}
+	share = ir_mask(e, share, all);
+	return ir_intrinsic(e, "llvm.ctpop", &e->s.i32, 1, &share, 1);
 }
 
 static int count_compare(const void *a, const void *b)
@@ -391,8 +421,9 @@ void emit_count_rest(struct emit *e)
 		return;
 	}
 	if (c->access.is_atomic) {
-		count_by_call(e, c->at, counters_has_lines(&c->access));
-	} else if (!c->is_counted) {
+		count_add(e, c->first + COUNTERS_CONTENDED, count_sharing(e, c->at));
+	}
+	if (counters_has_lines(&c->access) && !c->is_counted) {
 		count_shape(e, c->at, COUNT_ANYWHERE, 0, 0);
 	}
 	c->at = NULL;
