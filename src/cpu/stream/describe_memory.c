@@ -60,12 +60,13 @@ CUresult work_check_box(const char *call, struct context *context, const struct 
 	return CUDA_SUCCESS;
 }
 
-/* Memory of cuMemAlloc can be copied and filled by every device. */
+/* Memory of cuMemAlloc can be copied and filled by every device; and all memory by the host, by
+ * which an address that a copy takes for the host's is read or written. */
 static CUresult describe_check_access(const char *call, struct context *context,
 	const struct box *box, const struct end *end)
 {
 	size_t span;
-	if (device_count() == 1 || (work_span(box, end, &span)
+	if (device_count() == 1 || end->side == SIDE_HOST || (work_span(box, end, &span)
 	    && memory_allows(context->device->memory, context->device->ordinal, UINT32_MAX,
 			end->address, span))) {
 		return CUDA_SUCCESS;

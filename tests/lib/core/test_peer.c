@@ -228,9 +228,14 @@ START_TEST(launches_on_two_devices_are_in_order)
 }
 END_TEST
 
+/* Where the memory of arrays comes from: the library's pool, or the driver. */
+static const char *const sources_of_memory[][2] = {{"KUDZU_POOL", "1"}, {"KUDZU_POOL", "0"},
+	{"KUDZU_CHECK", "memory"}};
+
 START_TEST(array_goes_from_one_cpu_device_to_another)
 {
 	kz_array *here = NULL, *there = NULL, *back = NULL;
+	setenv(sources_of_memory[_i][0], sources_of_memory[_i][1], 1);
 	if (!open_two_cpus()) {
 		return;
 	}
@@ -358,9 +363,10 @@ SUITE(peer)
 		an_older_driver_has_no_peers);
 	tc = suite_add_case(s, "cpu devices");
 	tcase_add_tests(tc, 1, kernel_takes_an_array_of_a_peer_once_that_is_enabled,
-		launches_on_two_devices_are_in_order, array_goes_from_one_cpu_device_to_another,
-		cpu_devices_take_the_place_of_gpus,
+		launches_on_two_devices_are_in_order, cpu_devices_take_the_place_of_gpus,
 		tensors_of_two_devices_are_added_after_a_copy, one_cpu_device_is_no_gpu);
+	tcase_add_loop_test(tc, array_goes_from_one_cpu_device_to_another, 0,
+		(int)countof(sources_of_memory));
 	tc = suite_add_case(s, "each device");
 	tcase_add_tests(tc, support_device_count(), the_cpu_device_has_no_peer_among_gpus);
 	return s;
