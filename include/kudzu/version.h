@@ -12,7 +12,7 @@
  */
 #define KZ_VERSION_MAJOR 0
 /** The minor version: new features.  While the major one is 0, another one has another ABI, too. */
-#define KZ_VERSION_MINOR 1
+#define KZ_VERSION_MINOR 2
 /** The patch version: repairs only. */
 #define KZ_VERSION_PATCH 0
 
@@ -50,7 +50,7 @@ extern "C" {
 KZ_API int kz_version(void);
 
 /**
- * Return the version of the library that is loaded, as text: "0.1.0".
+ * Return the version of the library that is loaded, as text: "0.2.0".
  *
  * Ownership: static; never free it.
  */
