@@ -320,7 +320,7 @@ gate-asan:
 STEPS := check-asan check-numpy check-install check-random check-signals check-debug check-instructions check-headers check-docs \
 	check-symbols check-tsan check-clang check-nocpu check-avx2 check-llvm14 lint
 all-steps := $(ALSO) $(STEPS)
-.PHONY: check-all all-steps check $(STEPS) $(all-steps:%=ended-%) check-ubsan check-fresh check-abi check-reproducible
+.PHONY: check-all all-steps check $(STEPS) $(all-steps:%=ended-%) check-ubsan check-fresh check-abi abi check-reproducible
 check-all: ## all of the checks below but check-fresh, -abi, -reproducible
 	+@status=0; $(if $(filter check,$(DONE)),,$(MAKE) --no-print-directory check || status=1;) \
 		mkdir -p $(BUILD); date +%s >$(BUILD)/steps.began; rm -f $(BUILD)/steps.ended; \
@@ -377,8 +377,10 @@ check-symbols: lib ## the libraries export what they should, nothing else
 	$(call step,$@,.ci/check-symbols $(BUILD))
 check-install: all ## install, build programs against it, run them without the build, uninstall
 	$(call step,$@,MAKE='$(MAKE)' CC='$(CC)' $(nvrtc) tests/install/check $(BUILD)/install $(if $(filter release,$(MODE)),$(BUILD)))
-check-abi: lib ## programs of the last tag still run (abidiff; builds the tag)
-	$(call step,$@,MAKE='$(MAKE)' CC='$(CC)' .ci/check-abi $(BUILD))
+check-abi: lib ## programs of the last release still run (abidiff, with packaging/release/libkudzu.abi)
+	$(call step,$@,CC='$(CC)' .ci/check-abi $(BUILD) packaging/release/libkudzu.abi)
+abi: lib ## write packaging/release/libkudzu.abi anew, for a release (abidw)
+	@.ci/abi $(BUILD)/libkudzu.so >$(BUILD)/libkudzu.abi && mv $(BUILD)/libkudzu.abi packaging/release
 check-reproducible: ## two builds in different folders give the same bytes
 	$(call step,$@,MAKE='$(MAKE)' .ci/check-reproducible)
 # What a machine can change: suites that use each library and each file that setup brings (Check,
