@@ -80,14 +80,26 @@ check-deb: ## install build/deb/*.deb on a bare Debian, use and remove them (roo
 	$(call step,$@,packaging/debian/check $(CURDIR)/build/deb $(SUITE))
 
 # Where the project is, as https://HOST/OWNER/NAME: files for CI of other projects then take the action and
-# the wheel of its releases.  While it is empty, they take both from the folder of the project that uses them.
+# the wheel of its releases, and recipes the archive.  While it is empty, CI takes both from the folder of the project
+# that uses them, and recipes take the archive that `make release` has written.
 ADDRESS ?=
+published = $(if $(ADDRESS),$(ADDRESS)/releases/download/v$(VERSION)/)
 ci-action = $(if $(ADDRESS),$(ADDRESS:https://github.com/%=%)/packaging/ci@v$(VERSION),./.github/actions/kudzu)
 .PHONY: ci-files check-ci-files
 ci-files: wheel ## build/release/ci: a workflow, an action and a container file that test kernels in CI (ADDRESS=...)
 	@rm -rf $(BUILD)/ci && mkdir -p $(BUILD)/ci && cp packaging/ci/action.yml packaging/ci/Containerfile $(BUILD)/ci
 	@wheel=$$(basename $(BUILD)/wheel/kudzu_cpu-*.whl) && sed -e 's|@ACTION@|$(ci-action)|' \
-		-e "s|@WHEEL@|$(if $(ADDRESS),$(ADDRESS)/releases/download/v$(VERSION)/)$$wheel|" \
+		-e "s|@WHEEL@|$(published)$$wheel|" \
 		packaging/ci/kernels.yml.in >$(BUILD)/ci/kernels.yml
 check-ci-files: ci-files ## lint them, and do their steps on a bare Debian 12 (root)
 	$(call step,$@,PYTHON='$(PYTHON)' packaging/ci/check $(BUILD)/ci $(BUILD)/wheel)
+
+# What is published with a version; docs/dev/release.md has the steps.
+RELEASE := build/dist
+archive := kudzu-$(VERSION).tar.gz
+.PHONY: release check-dist
+release: dist ## build/dist: the sources, their checksum, and the list of their files and licences (SPDX)
+	@PYTHON='$(PYTHON)' packaging/release/build build/$(archive) $(RELEASE) $(VERSION) \
+		$(addsuffix $(archive),$(published))
+check-dist: release ## it is the same twice, and builds without git: minutes
+	$(call step,$@,MAKE='$(MAKE)' PYTHON='$(PYTHON)' packaging/release/check $(RELEASE) $(VERSION))
