@@ -97,9 +97,21 @@ check-ci-files: ci-files ## lint them, and do their steps on a bare Debian 12 (r
 # What is published with a version; docs/dev/release.md has the steps.
 RELEASE := build/dist
 archive := kudzu-$(VERSION).tar.gz
-.PHONY: release check-dist
+.PHONY: release check-dist recipes check-recipes
 release: dist ## build/dist: the sources, their checksum, and the list of their files and licences (SPDX)
 	@PYTHON='$(PYTHON)' packaging/release/build build/$(archive) $(RELEASE) $(VERSION) \
 		$(addsuffix $(archive),$(published))
 check-dist: release ## it is the same twice, and builds without git: minutes
 	$(call step,$@,MAKE='$(MAKE)' PYTHON='$(PYTHON)' packaging/release/check $(RELEASE) $(VERSION))
+recipe-files := conda-forge/recipe.yaml vcpkg/vcpkg.json vcpkg/portfile.cmake
+recipes: release ## build/recipes: for conda-forge and vcpkg (ADDRESS=...)
+	@rm -rf build/recipes && mkdir -p build/recipes/conda-forge build/recipes/vcpkg
+	@sum() { sha$${1}sum $(RELEASE)/$(archive) | cut -d ' ' -f 1; }; for file in $(recipe-files); do \
+		sed -e 's|@VERSION@|$(VERSION)|' -e 's|@SOVERSION@|$(SOVERSION)|' \
+		-e 's|@ADDRESS@|$(ADDRESS)|' $(if $(ADDRESS),,-e '/"homepage"\|homepage:/d') \
+		-e 's|@URL@|$(or $(published),file://$(CURDIR)/$(RELEASE)/)$(archive)|' \
+		-e "s|@SHA256@|$$(sum 256)|" -e "s|@SHA512@|$$(sum 512)|" packaging/$$file.in >build/recipes/$$file || exit 1; done
+	@cp packaging/vcpkg/usage build/recipes/vcpkg
+check-recipes: recipes ## lint them with the tools of both, where those are installed
+	$(call step,$@ conda-forge,PYTHON='$(PYTHON)' packaging/conda-forge/check build/recipes/conda-forge/recipe.yaml)
+	$(call step,$@ vcpkg,PYTHON='$(PYTHON)' packaging/vcpkg/check build/recipes/vcpkg)
