@@ -292,6 +292,7 @@ static const struct planted {
 		"1099511627776 * 1099511627776 does not fit in 64 bits with a sign", 0},
 	{"int", "int_shift", ONE_BLOCK, "this shift of a number of 32 bits is by 32", 32},
 	{"int", "int_shift_of_long", ONE_BLOCK, "this shift of a number of 64 bits is by 64", 63},
+	{"int", "int_product", ONE_BLOCK, "600000000 << 2 does not fit in 32 bits with a sign", 0},
 	{"int", "int_bit_test", ONE_BLOCK,
 		"this shift of a number of 32 bits is by 4294967295", 0},
 	{"int", "int_division", ONE_BLOCK, "this division of 0 by 0 [int]", 0},

@@ -218,7 +218,8 @@ static void values_describe_int(char *text, size_t size, const struct rt_made *m
 {
 	const char *words = values_words[values_find_words(made->op)].words;
 	char value[32];
-	if (strcmp(words, "shift") == 0) {
+	if (strcmp(words, "shift") == 0
+	    && made->values[2] >= ptx_type_bits(values_type(made, 1))) {
 		snprintf(text, size, "this shift of a number of %u bits is by %" PRIu64,
 			ptx_type_bits(values_type(made, 1)), made->values[2]);
 	} else if ((made->op == PTX_OP_DIV || made->op == PTX_OP_REM) && made->values[2] == 0) {

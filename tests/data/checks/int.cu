@@ -58,6 +58,13 @@ KERNEL(int_shift_of_long)
 	out[T] = (int)(0xffffLL * n >> (T BUG(+ n))); // int_shift_of_long
 }
 
+KERNEL(int_product)
+{
+	const int a = max(in[T], n * 600000000 FIX(/ 4));
+	const int b = a * 4; // int_product
+	((float *)out)[T] = b;
+}
+
 KERNEL(int_bit_test)
 {
 	if (n << (T BUG(- 1) FIX(& 31)) & 8) { // int_bit_test
