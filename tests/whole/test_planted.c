@@ -248,6 +248,10 @@ static const struct planted {
 	{"sync", "good_waits", {1, 32, 1}, NULL},
 	{"sync", "mbarrier_not_made", {1, 32, 1},
 		"the mbarrier at byte 0 of shared memory is used before it is initialized", 0},
+	{"sync", "mbarrier_made_twice", {1, 32, 1}, "the mbarrier at byte 0 of shared memory is "
+		"initialized twice, without mbarrier.inval in between", 0},
+	{"sync", "mbarrier_ended", {1, 32, 1},
+		"the mbarrier at byte 0 of shared memory is used before it is initialized", 0},
 	{"sync", "in_step", ONE_BLOCK,
 		"threads of a warp do not run in step: __syncwarp() has to order this", -1},
 	{"nan", "nan_divide", ONE_BLOCK, "this division makes NaN out of 0 and 0 [nan]", 0},

@@ -288,24 +288,29 @@ static void race_touch(struct rt_warp *warp, struct race_cell *cell, const struc
 	}
 }
 
-/* A barrier in shared memory is made, or used; nothing may have made it. */
+/* A barrier in shared memory begins, ends or is used.  It may not have begun, or begin twice. */
 static void race_note_mbarrier(struct rt_warp *warp, const struct race_mark *mark, uint64_t at,
 	uint32_t access)
 {
-	const struct race_block *block = warp->race;
 	struct race_line *line = race_find_line(warp, at);
 	const uint8_t bit = (uint8_t)(1u << at % RACE_LINE / 8);
+	const bool begins = !(access & (RT_ACCESS_STRONG | RT_ACCESS_ENDS));
 	if (!line) {
 		return;
 	}
-	if (!(access & RT_ACCESS_STRONG)) {
-		line->barriers |= bit;
-	} else if (!(line->barriers & bit) && sync_is_on(warp)
-	    && !race_is_reported(block->race, (uint64_t)mark->line << 4 | 15)) {
-		sync_report(warp, (struct sync_place){mark->thread, mark->line}, NULL, NULL,
-			"the mbarrier at byte %" PRIu64 " of shared memory is used before it is "
-			"initialized", at - (uintptr_t)warp->shared);
+	const bool is_there = line->barriers & bit;
+	line->barriers &= (uint8_t)(access & RT_ACCESS_ENDS ? ~bit : UINT8_MAX);
+	line->barriers |= begins ? bit : 0;
+	if (is_there != begins || !sync_is_on(warp)
+	    || race_is_reported(warp->race->race, (uint64_t)mark->line << 4 | 15)) {
+		return;
 	}
+	sync_report(warp, (struct sync_place){mark->thread, mark->line}, NULL, NULL,
+		"the mbarrier at byte %" PRIu64 " of shared memory is %s",
+		at - (uintptr_t)warp->shared, begins
+		? "initialized twice, without mbarrier.inval in between"
+		: access & RT_ACCESS_ENDS ? "invalidated before it is initialized"
+		: "used before it is initialized");
 }
 
 /* By the cells of a line: the accesses to so many bytes, which may go on in the next lines. */

@@ -115,7 +115,8 @@ void race_report(struct rt_warp *warp, const struct race_mark *old, bool old_wri
 	report.sides[0].line = new->line;
 	report.sides[1].line = old->line;
 	race_report_fill_thread(&report.sides[0], race, block->number, new->thread);
-	race_report_fill_thread(&report.sides[1], race, old->block, race_report_other_thread(old, new));
+	race_report_fill_thread(&report.sides[1], race, old->block,
+		race_report_other_thread(old, new));
 	report_add(&report);
 	fault_release();
 }

@@ -275,7 +275,8 @@ static void shadow_clear_words(struct race_line *line, const struct race_row *ne
 	unsigned kept = 0;
 	for (unsigned i = 0; i < line->count; i++) {
 		struct race_row *old = shadow_row(line, i);
-		old->words &= race_row_writes(new) || !race_row_writes(old) ? ~new->words : UINT16_MAX;
+		old->words &= race_row_writes(new) || !race_row_writes(old) ? ~new->words
+			: UINT16_MAX;
 		if (old->words != 0) {
 			*shadow_row(line, kept++) = *old;
 		}

@@ -112,8 +112,10 @@ enum {
 	RT_ACCESS_RELEASE = 1 << 11,
 	RT_ACCESS_ASYNC = 1 << 12,     /* a copy that somebody has to wait for */
 	RT_ACCESS_VOLATILE = 1 << 13,
-	RT_ACCESS_MBARRIER = 1 << 14,  /* the barrier in shared memory is used */
-	RT_ACCESS_LOCKS = 1 << 15      /* a compare-and-swap that does not acquire */
+	RT_ACCESS_MBARRIER = 1 << 14,  /* the barrier in shared memory is made, or if this is
+	                                  strong used */
+	RT_ACCESS_LOCKS = 1 << 15,     /* a compare-and-swap that does not acquire */
+	RT_ACCESS_ENDS = 1 << 16       /* there is no barrier from now on */
 };
 
 /* Where the lanes are.  But for the first, only rt_warp.at[0] is set, where lane 0 is or would

@@ -212,6 +212,30 @@ extern "C" __global__ void good_waits(int *a)
 	a[32 + threadIdx.x] = s[0][threadIdx.x] + s[1][threadIdx.x];
 }
 
+extern "C" __global__ void mbarrier_made_twice(int *a)
+{
+	__shared__ unsigned long long barrier;
+	unsigned at = __cvta_generic_to_shared(&barrier);
+	for (int i = 0; i < 2 && threadIdx.x == 0; i++) {
+		asm volatile("mbarrier.init.shared.b64 [%0], 32;" :: "r"(at) : "memory"); // mbarrier_made_twice
+		FIX(asm volatile("mbarrier.inval.shared.b64 [%0];" :: "r"(at) : "memory");)
+		a[i] = i;
+	}
+}
+
+extern "C" __global__ void mbarrier_ended(int *a)
+{
+	__shared__ unsigned long long barrier;
+	unsigned at = __cvta_generic_to_shared(&barrier);
+	unsigned long long state;
+	if (threadIdx.x == 0) {
+		asm volatile("mbarrier.init.shared.b64 [%0], 1;" :: "r"(at) : "memory");
+		BUG(asm volatile("mbarrier.inval.shared.b64 [%0];" :: "r"(at) : "memory");)
+		asm volatile("mbarrier.arrive.shared.b64 %0, [%1];" : "=l"(state) : "r"(at) : "memory"); // mbarrier_ended
+		a[0] = (int)state;
+	}
+}
+
 extern "C" __global__ void mbarrier_not_made(int *a)
 {
 	__shared__ unsigned long long bar;

@@ -302,6 +302,8 @@ static uint32_t check_watch_word(const struct ptx_inst *inst, const struct check
 		return word | (site->kind == RT_WRITES ? RT_ACCESS_ASYNC : 0);
 	case PTX_OP_MBARRIER_INIT:
 		return RT_WRITES | RT_ACCESS_MBARRIER;
+	case PTX_OP_MBARRIER_INVAL:
+		return RT_WRITES | RT_ACCESS_MBARRIER | RT_ACCESS_ENDS;
 	case PTX_OP_MBARRIER_TX:
 	case PTX_OP_MBARRIER_ARRIVE:
 	case PTX_OP_MBARRIER_ARRIVE_TX:
@@ -326,7 +328,7 @@ static uint32_t check_watch_word(const struct ptx_inst *inst, const struct check
 
 static bool check_is_mbarrier(enum ptx_op op)
 {
-	return op == PTX_OP_MBARRIER_INIT || op == PTX_OP_MBARRIER_TX
+	return op == PTX_OP_MBARRIER_INIT || op == PTX_OP_MBARRIER_INVAL || op == PTX_OP_MBARRIER_TX
 		|| op == PTX_OP_MBARRIER_ARRIVE || op == PTX_OP_MBARRIER_ARRIVE_TX
 		|| op == PTX_OP_MBARRIER_WAIT || op == PTX_OP_MBARRIER_PARITY;
 }
