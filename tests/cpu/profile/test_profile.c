@@ -153,8 +153,8 @@ static const struct profile_case {
 		"selp.u32 %r3, %r3, %r1, %p1;\n" PLACE("%r3", 4) AT(7)
 		"red.global.add.u32 [%rd2], 1;\n",
 		WARPS, WARPS * 32, WARPS * 128, 0, WARPS, WARPS * 8},
-	{"one on a word for lanes that are 20 apart", "rem.u32 %r3, %r2, 20;\n" PLACE("%r3", 4) AT(7)
-		"red.global.add.u32 [%rd2], 1;\n",
+	{"one on a word for lanes that are 20 apart", "rem.u32 %r3, %r2, 20;\n" PLACE("%r3", 4)
+		AT(7) "red.global.add.u32 [%rd2], 1;\n",
 		WARPS, WARPS * 32, WARPS * 128, 0, WARPS, WARPS * 24},
 	{"code of no line after it", AT(7) "add.u32 %r3, %r1, 1;\n" AT(0) "add.u32 %r3, %r1, 1;\n",
 		2 * WARPS, 2 * WARPS * 32, 0, 0, 0, 0},
