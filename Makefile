@@ -2,7 +2,7 @@
 #
 # Builds Kudzu; `make help` lists what it can do.  Here: options, flags, the libraries, the command.
 # The rest is in make/: lib.mk says which folder is in which library, test.mk has the tests and the
-# checks for developers, bench.mk, fuzz.mk and install.mk what their names say.
+# checks for developers, bench.mk, fuzz.mk, install.mk and site.mk what their names say.
 #
 # There is no configure step.  Nothing is looked for while the makefiles are read: the recipes do
 # that (.ci/find-llvm, .ci/find-cuda) and leave the answer in $(BUILD), as files of flags that the
@@ -219,7 +219,7 @@ run: all $(sample-programs) ## build and run the samples
 clean: ## remove what was built (build/nvrtc, build/nvrtcs and build/peers, from pip, stay)
 	rm -rf $(filter-out build/nvrtc build/nvrtcs build/peers,$(wildcard build/*)) $(BUILD)
 
-include make/test.mk make/bench.mk make/fuzz.mk make/install.mk
+include make/test.mk make/bench.mk make/fuzz.mk make/install.mk make/site.mk
 
 -include $(patsubst %.o,%.d,$(call objects,$(sort $(SOURCES_kudzu) $(SOURCES_cpu) $(SOURCES_llvm) \
 	$(SOURCES_command) $(wildcard tests/*.c tests/*/*.c tests/*/*/*.c))))
