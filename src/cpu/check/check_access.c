@@ -338,8 +338,8 @@ uint32_t access_check(struct rt_warp *warp, uint32_t access, uint32_t var)
 {
 	const struct check_kernel *kernel = warp->launch->check;
 	struct access one = {.warp = warp, .kernel = kernel, .size = warp->access,
-		.is_shared = access >> 8, .kind = (enum rt_access)(access & 0xff)};
-	struct rt_range range = {0}, *kept = &warp->ranges[warp->line % RT_RANGES];
+		.is_shared = access >> 8 & 1, .kind = (enum rt_access)(access & 0xff)};
+	struct rt_range range = {0}, *kept = &warp->ranges[access >> 16];
 	for (uint32_t left = one.kind == RT_USES ? 0 : warp->gathers; left != 0;
 	     left &= left - 1) {
 		one.lane = (unsigned)__builtin_ctz(left);

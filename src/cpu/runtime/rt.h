@@ -127,9 +127,10 @@ enum rt_pattern {
 	RT_WATCH_TWINS /* as a row of 16 lanes, at which the others are, too */
 };
 
-static inline uint32_t rt_pack_access(enum rt_access kind, bool is_shared)
+/* What rt_calls.check is told of a place in the code: its range is at `slot` of rt_warp.ranges. */
+static inline uint32_t rt_pack_access(enum rt_access kind, bool is_shared, uint32_t slot)
 {
-	return (uint32_t)kind | (uint32_t)is_shared << 8;
+	return (uint32_t)kind | (uint32_t)is_shared << 8 | slot << 16;
 }
 
 /* The variable that an address was made from: by its place in ptx_func.vars, in ptx_module.vars, or
@@ -139,7 +140,7 @@ static inline uint32_t rt_pack_access(enum rt_access kind, bool is_shared)
 #define RT_NO_VAR UINT32_MAX
 
 /* Addresses that kernels may access as they like.  A worker has an array of what its block found
- * last, where a line of PTX is at its number modulo RT_RANGES. */
+ * last; places in the code take turns, so that those of a loop do not meet. */
 #define RT_RANGES 64
 struct rt_range {
 	uint64_t begin;

@@ -41,6 +41,7 @@ struct check_site {
 	uint32_t size;          /* bytes for each lane; 0: it is not known */
 	enum rt_access kind;
 	const struct ptx_var *var; /* where it has to stay; NULL: anywhere */
+	uint32_t slot;          /* of rt_warp.ranges */
 };
 
 /* Where an access may go that needs no question. */
@@ -165,10 +166,10 @@ static struct check_range check_range_of_var(struct emit *e, const struct ptx_va
 	return range;
 }
 
-/* What was found last for a line. */
-static struct check_range check_range_found(struct emit *e, int line)
+/* What was found last for a site. */
+static struct check_range check_range_found(struct emit *e, const struct check_site *site)
 {
-	const size_t at = (size_t)line % RT_RANGES * sizeof(struct rt_range);
+	const size_t at = site->slot * sizeof(struct rt_range);
 	LLVMValueRef all = emit_field(e, e->warp, offsetof(struct rt_warp, ranges), e->ptr);
 	return (struct check_range){
 		emit_splat(e, emit_field(e, all, at + offsetof(struct rt_range, begin), e->s.i64)),
@@ -180,7 +181,7 @@ static LLVMValueRef check_doubtful(struct emit *e, const struct check_site *site
 	LLVMValueRef lanes)
 {
 	struct check_range range = site->var ? check_range_of_var(e, site->var)
-		: check_range_found(e, e->inst->line);
+		: check_range_found(e, site);
 	LLVMValueRef left[] = {range.size, emit_scalar(e, 64, site->size - 1)};
 	LLVMValueRef room = ir_intrinsic(e, "llvm.usub.sat", &e->s.i64, 1, left, 2);
 	LLVMValueRef is_bad = ir_icmp(e, LLVMIntUGE, ir_sub(e, at, range.begin),
@@ -220,7 +221,7 @@ static void check_ask(struct emit *e, const struct check_site *site, LLVMValueRe
 	emit_enter(e, ask);
 	check_note(e, site, at, doubtful);
 	LLVMValueRef args[] = {
-		emit_u32(e, rt_pack_access(site->kind, site->space == PTX_SHARED)),
+		emit_u32(e, rt_pack_access(site->kind, site->space == PTX_SHARED, site->slot)),
 		emit_u32(e, check_var_number(e, site->var))};
 	LLVMValueRef denied = emit_call_once(e, offsetof(struct rt_calls, check), e->s.i32, args,
 		countof(args));
@@ -535,6 +536,7 @@ void emit_check(struct emit *e, const struct ptx_inst *inst)
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, line),
 		emit_u32(e, (uint64_t)inst->line));
 	for (size_t i = 0; i < count; i++) {
+		sites[i].slot = e->asked++ % RT_RANGES;
 		if (!check_is_clear(&sites[i]) || check_is_watched(e, inst, &sites[i])) {
 			check_place(e, inst, &sites[i]);
 		}

@@ -149,6 +149,7 @@ struct emit {
 	bool watches;                   /* it tells of all that threads may share */
 	struct emit_watched watched[4]; /* with loads that it has told of: emit_check.c */
 	bool asks;                      /* before each access, */
+	uint32_t asked;                 /* so many of these there were, */
 	struct ptx_var **origins;       /* and then these are as origin_find */
 	uint8_t *uses;                  /* and uses_analyze give them */
 	bool is_debugged;               /* see emit_debug.c */
