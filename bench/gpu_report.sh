@@ -26,11 +26,14 @@ set -u
 # the stub.
 apart='image_link device memory leaks stream copy_3d npz transfer access allocator attribute growable ipc managed
 	peer pinned stream_options trace value view_random load warm live threads forks libraries cufft_calls slice
-	reshape elementwise_errors diagnose compile describe'
+	reshape elementwise_errors diagnose compile describe comm comm_errors'
 # Those that compile most kernels begin first.
 long='elementwise custom fft integrate matmul search select sort textures'
 # Those for compute-sanitizer, which is slow to start.
 checked='array create view join elementwise ops eval indexing scan transpose custom custom_reduction'
+
+# Collectives between GPUs, where there are two.
+export KUDZU_TEST_COMM=cuda
 
 # limited SECONDS COMMAND...: at most so long, and not beyond the end of the tests.
 limited() {

@@ -156,6 +156,10 @@ gpu() {
 	part reduce "$build/bench/bench_reduce" cuda
 	part modules "$build/bench/bench_modules" cuda
 	part iris bench/run.sh "$build" iris
+	if [ "$(nvidia-smi --list-gpus | wc -l)" -gt 1 ]; then
+		part comm "$build/bench/bench_comm"
+		part comm-nccl "$build/bench/bench_comm" nccl
+	fi
 	if python3 -c 'import cupy' 2>/dev/null; then
 		part array-cupy env CUPY_CACHE_IN_MEMORY=1 python3 bench/array_python.py cupy
 		part cupy env KUDZU_DEVICE=cuda:0 python3 bench/cupy_python.py "$build"

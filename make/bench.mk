@@ -50,13 +50,15 @@ setup-peers: ## install PyCUDA, cuda.core and CuPy into build/peers, for bench_p
 		CUDA_ROOT="$$cuda" PATH="$$PATH:$$cuda/bin" build/peers/bin/pip install -q $(PEERS)
 
 # The figures as JSON lines are in BUILD/bench.ndjson.
-.PHONY: bench bench-cpu bench-checks bench-peers gpu-report
+.PHONY: bench bench-cpu bench-comm bench-checks bench-peers gpu-report
 bench: all $(bench-programs) $(BUILD)/libcuda-stub.so ## the benchmarks that need no GPU, as tables
 	@$(nvrtc) KUDZU_CACHE=0 bench/run.sh $(BUILD) >$(BUILD)/bench.ndjson
 	@bench/table.sh $(BUILD)/bench.ndjson
 bench-cpu: all $(bench-programs) $(BUILD)/libcuda-stub.so ## kernels and launches on the CPU device, in minutes
 	@$(nvrtc) KUDZU_CACHE=0 bench/run.sh $(BUILD) cpu >$(BUILD)/bench-cpu.ndjson
 	@bench/table.sh $(BUILD)/bench-cpu.ndjson
+bench-comm: all $(BUILD)/bench/bench_comm ## collectives over CPU devices, beside MPI, in a minute
+	@$(nvrtc) bench/comm.sh $(BUILD)
 bench-checks: all $(BUILD)/bench/bench_cpu ## what KUDZU_CHECK costs: each check over none, in a minute
 	@$(nvrtc) KUDZU_CACHE=0 $(BUILD)/bench/bench_cpu -p -r 3 '' kudzu,memory,init,race,sync |\
 		sed -n 's/^{"case":"cpu: \(.*\)","what":"\([a-z]*\/kudzu\)".*"median":\([^,}]*\).*/\2\t\3\t\1/p'

@@ -12,7 +12,7 @@ COMPLETIONS := $(addprefix $(DATADIR)/,bash-completion/completions/kudzu zsh/sit
 # The pages, the samples, and what else the pages link to, in the folders of the sources; and a licence of its own.
 DOCDIR = $(DATADIR)/doc/kudzu
 DOCUMENTS := README.md LICENSE CONTRIBUTING.md src/lib/random/sobol.def $(sort $(wildcard docs/*.md docs/dev/*.md kernels/*.cu \
-	$(patsubst %,docs/examples/*.%,c cpp) $(patsubst %,samples/*.%,c cpp h csv) bench/results/*.ndjson))
+	$(patsubst %,docs/examples/*.%,c cpp) $(patsubst %,samples/*.%,c cpp h csv) samples/mpi/*.[ch] bench/results/*.ndjson))
 INSTALLED := $(BINDIR)/kudzu $(MANDIR)/man1/kudzu.1 $(MANDIR)/man3/kudzu.3 $(COMPLETIONS) $(LINKS) \
 	$(addprefix $(LIBDIR)/,$(LIBRARIES) $(cpu-names) $(cpu-link) $(addprefix pkgconfig/,$(PKGCONFIG)) \
 		$(addprefix cmake/kudzu/,$(CMAKE))) \
@@ -60,7 +60,7 @@ dist: ## the sources as build/kudzu-VERSION.tar.gz, from git's HEAD if there is 
 uninstall: ## remove what install put there
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
 	for folder in $(INCLUDEDIR)/kudzu $(LIBDIR)/kudzu-cpu/stubs $(LIBDIR)/kudzu-cpu $(LIBDIR)/cmake/kudzu \
-		$(addprefix $(DOCDIR)/,docs/dev docs/examples docs samples kernels bench/results bench src/lib/random src/lib src include .); do \
+		$(addprefix $(DOCDIR)/,docs/dev docs/examples docs samples/mpi samples kernels bench/results bench src/lib/random src/lib src include .); do \
 		folder=$$(realpath -m $(DESTDIR)$$folder); [ ! -d "$$folder" ] || rmdir "$$folder"; done
 	$(ldconfig)
 

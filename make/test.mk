@@ -317,7 +317,7 @@ gate-asan:
 # The output of a step comes when it has ended.  .ci/run has done `check`, and wants check-fresh
 # too: DONE=check ALSO=check-fresh.
 # Those of one process come before those of many, which fill all cores to the end.
-STEPS := check-asan check-numpy check-install check-random check-signals check-debug check-instructions check-headers check-docs \
+STEPS := check-asan check-mpi check-numpy check-install check-random check-signals check-debug check-instructions check-headers check-docs \
 	check-symbols check-tsan check-clang check-nocpu check-avx2 check-llvm14 lint
 all-steps := $(ALSO) $(STEPS)
 .PHONY: check-all all-steps check $(STEPS) $(all-steps:%=ended-%) check-ubsan check-fresh check-abi abi check-reproducible
@@ -373,6 +373,8 @@ check-random: lib ## the distributions of random numbers, beside scipy; COUNT=10
 	$(call step,$@,$(nvrtc) $(test-cache) tests/numeric/check_random --build $(abspath $(BUILD)) --count $(or $(COUNT),1000000))
 	$(call step,$@ finds what is planted,$(nvrtc) $(test-cache) tests/numeric/check_random --build $(abspath $(BUILD)) \
 		--count 300000 --spoil >/dev/null)
+check-mpi: lib ## samples/mpi over one to four ranks, where there is an MPI
+	$(call step,$@,$(nvrtc) $(test-cache) tests/mpi/check $(BUILD))
 check-symbols: lib ## the libraries export what they should, nothing else
 	$(call step,$@,.ci/check-symbols $(BUILD))
 check-install: all ## install, build programs against it, run them without the build, uninstall
