@@ -153,15 +153,15 @@ template <bool whole> static __device__ __forceinline__ void kz_tile_of_lines(ch
 }
 
 /* Squares of squares change places, from halves down to elements. */
-template <int half> __device__ __forceinline__ void kz_turn_words(kz_word (&row)[PER])
+template <int half, class Word> __device__ __forceinline__ void kz_turn_words(Word (&row)[PER])
 {
 	if constexpr (half > 0) {
 		const int bits = half * 8 * (int)sizeof(kz_element);
-		const kz_word low = ~(kz_word)0 / (((kz_word)1 << bits) + 1);
+		const Word low = ~(Word)0 / (((Word)1 << bits) + 1);
 #pragma unroll
 		for (int i = 0; i < PER; i++) {
 			if (!(i & half)) {
-				const kz_word a = row[i], b = row[i + half];
+				const Word a = row[i], b = row[i + half];
 				row[i] = (a & low) | (b & low) << bits;
 				row[i + half] = (a >> bits & low) | (b & ~low);
 			}
