@@ -27,9 +27,11 @@ static double job_time(struct job *job, int repeats, kz_error *err)
 	kz_status st = KZ_OK;
 	double begin = bench_now();
 	for (int i = 0; i < repeats && !st; i++) {
-		st = kz_comm_all_reduce(job->comm, job->arrays, job->arrays, KZ_REDUCE_MAX, NULL, err);
+		st = kz_comm_all_reduce(job->comm, job->arrays, job->arrays, KZ_REDUCE_MAX, NULL,
+			err);
 		for (int k = 0; k < job->count && !st; k++) {
-			st = kz_stream_synchronize(kz_device_stream(kz_array_device(job->arrays[k])), err);
+			kz_device *dev = kz_array_device(job->arrays[k]);
+			st = kz_stream_synchronize(kz_device_stream(dev), err);
 		}
 	}
 	return (bench_now() - begin) / repeats;

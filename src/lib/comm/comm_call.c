@@ -180,69 +180,76 @@ static kz_status comm_call_end(struct kz_comm *comm, struct comm_call *call, kz_
 	return st;
 }
 
-/* The arrays of a call with a list of them for each side; `into` may be NULL. */
+/* What the program gives: an entry for each member of this process; `into` and `streams` may be
+ * NULL. */
+struct comm_lists {
+	kz_array *const *into, *const *from;
+	kz_stream *const *streams;
+};
+
 static kz_status comm_take_lists(const struct kz_comm *comm, struct comm_call *call,
-	kz_array *const *into, kz_array *const *from, kz_stream *const *streams, kz_error *err)
+	const struct comm_lists *lists, kz_error *err)
 {
 	kz_status st = KZ_OK;
-	if (!from || (!into && call->kind != COMM_REDUCE)) {
+	if (!lists->from || (!lists->into && call->kind != COMM_REDUCE)) {
 		return error_set(err, KZ_INVALID, "argument '%s': expected a list of arrays, got "
-			"NULL", from ? "into" : "from");
+			"NULL", lists->from ? "into" : "from");
 	}
 	for (int i = 0; i < comm->local_count && !st; i++) {
-		if (!(st = comm_take_array(comm, call, i, true, from[i], err))
-		    && !(st = comm_take_stream(comm, call, i, streams, err)) && into
-		    && !(st = comm_take_array(comm, call, i, false, into[i], err))) {
+		if (!(st = comm_take_array(comm, call, i, true, lists->from[i], err))
+		    && !(st = comm_take_stream(comm, call, i, lists->streams, err))
+		    && lists->into
+		    && !(st = comm_take_array(comm, call, i, false, lists->into[i], err))) {
 			st = comm_check_overlap(comm, call, i, err);
 		}
 	}
 	return st;
 }
 
+/* A call in which all members have the same part; `op` is NULL unless it is a reduction. */
+static kz_status comm_collect(kz_comm *comm, enum comm_kind kind, const kz_reduce_op *op,
+	const struct comm_lists *lists, kz_error *err)
+{
+	struct comm_call *call;
+	kz_status st = comm_call_begin(&call, comm, kind, err);
+	st = st ? st : comm_take_lists(comm, call, lists, err);
+	if (!st && op) {
+		call->op = *op;
+		st = comm_check_op(*op, call->dtype, err);
+	}
+	return comm_call_end(comm, call, st, err);
+}
+
 kz_status kz_comm_all_reduce(kz_comm *comm, kz_array *const *into, kz_array *const *from,
 	kz_reduce_op op, kz_stream *const *streams, kz_error *err)
 {
 	error_scope(err);
-	struct comm_call *call;
-	kz_status st = comm_call_begin(&call, comm, COMM_ALL_REDUCE, err);
-	if (!st && !(st = comm_take_lists(comm, call, into, from, streams, err))) {
-		call->op = op;
-		st = comm_check_op(op, call->dtype, err);
-	}
-	return comm_call_end(comm, call, st, err);
+	const struct comm_lists lists = {into, from, streams};
+	return comm_collect(comm, COMM_ALL_REDUCE, &op, &lists, err);
 }
 
 kz_status kz_comm_reduce_scatter(kz_comm *comm, kz_array *const *into, kz_array *const *from,
 	kz_reduce_op op, kz_stream *const *streams, kz_error *err)
 {
 	error_scope(err);
-	struct comm_call *call;
-	kz_status st = comm_call_begin(&call, comm, COMM_REDUCE_SCATTER, err);
-	if (!st && !(st = comm_take_lists(comm, call, into, from, streams, err))) {
-		call->op = op;
-		st = comm_check_op(op, call->dtype, err);
-	}
-	return comm_call_end(comm, call, st, err);
+	const struct comm_lists lists = {into, from, streams};
+	return comm_collect(comm, COMM_REDUCE_SCATTER, &op, &lists, err);
 }
 
 kz_status kz_comm_all_gather(kz_comm *comm, kz_array *const *into, kz_array *const *from,
 	kz_stream *const *streams, kz_error *err)
 {
 	error_scope(err);
-	struct comm_call *call;
-	kz_status st = comm_call_begin(&call, comm, COMM_ALL_GATHER, err);
-	st = st ? st : comm_take_lists(comm, call, into, from, streams, err);
-	return comm_call_end(comm, call, st, err);
+	const struct comm_lists lists = {into, from, streams};
+	return comm_collect(comm, COMM_ALL_GATHER, NULL, &lists, err);
 }
 
 kz_status kz_comm_all_to_all(kz_comm *comm, kz_array *const *into, kz_array *const *from,
 	kz_stream *const *streams, kz_error *err)
 {
 	error_scope(err);
-	struct comm_call *call;
-	kz_status st = comm_call_begin(&call, comm, COMM_ALL_TO_ALL, err);
-	st = st ? st : comm_take_lists(comm, call, into, from, streams, err);
-	return comm_call_end(comm, call, st, err);
+	const struct comm_lists lists = {into, from, streams};
+	return comm_collect(comm, COMM_ALL_TO_ALL, NULL, &lists, err);
 }
 
 /* The result of the root, whose member is in this process or not. */
@@ -263,10 +270,11 @@ kz_status kz_comm_reduce(kz_comm *comm, kz_array *into, kz_array *const *from, k
 	int root, kz_stream *const *streams, kz_error *err)
 {
 	error_scope(err);
+	const struct comm_lists lists = {NULL, from, streams};
 	struct comm_call *call;
 	kz_status st = comm_call_begin(&call, comm, COMM_REDUCE, err);
 	if (!st && !(st = comm_check_member(comm, root, "root", err))
-	    && !(st = comm_take_lists(comm, call, NULL, from, streams, err))) {
+	    && !(st = comm_take_lists(comm, call, &lists, err))) {
 		call->op = op;
 		call->root = root;
 		st = comm_take_root(comm, call, into, err);
