@@ -486,6 +486,7 @@ void block_start(struct block *block, const uint32_t ctaid[3], uint32_t most)
 		block->exchanges[g].here = 0;
 		block->exchanges[g].released = 0;
 		block->exchanges[g].absent = 0;
+		block->exchanges[g].swept = 0;
 	}
 	block->exchanges[last].absent = ~block_existing(block, last);
 	block->has_begun = false;

@@ -86,6 +86,7 @@ struct rt_exchange {
 	uint32_t absent;                     /* have exited or do not exist: not waited for */
 	uint32_t released;                   /* the wait of these is over */
 	uint32_t lines[RT_GROUP];            /* with `race`: PTX lines where they wait */
+	uint32_t swept;                      /* COLLECT_OPEN: after the place of the last release */
 };
 
 struct texture;

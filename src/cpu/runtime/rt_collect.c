@@ -267,15 +267,26 @@ void collect_recheck(struct rt_warp *warp)
 	collect_check(warp, warp->exchange->here, warp->exchange->absent);
 }
 
+/* A warp of 32 lanes that have diverged sweeps through its blocks in their order.  So do threads
+ * that run one by one: those at the next place after the last one go on, and past the last place,
+ * those at the first.  Both sides of a branch come to where they meet before either leaves it, and
+ * threads that go round in a loop do not keep others waiting. */
 bool collect_release_open(struct rt_warp *warp)
 {
 	struct rt_exchange *x = warp->exchange;
+	uint32_t next = RT_GROUP, least = UINT32_MAX;
 	for (uint32_t left = x->here; left != 0; left &= left - 1) {
-		uint32_t first = (uint32_t)__builtin_ctz(left);
-		if (x->what[first] & COLLECT_OPEN) {
-			collect_release(warp, x->what[first], collect_peers_of(x, first));
-			return true;
+		const uint32_t i = (uint32_t)__builtin_ctz(left);
+		const uint32_t distance = x->members[i] - x->swept; // wraps around
+		if (x->what[i] & COLLECT_OPEN && (next == RT_GROUP || distance < least)) {
+			next = i;
+			least = distance;
 		}
 	}
-	return false;
+	if (next == RT_GROUP) {
+		return false;
+	}
+	x->swept = x->members[next] + 1;
+	collect_release(warp, x->what[next], collect_peers_of(x, next));
+	return true;
 }

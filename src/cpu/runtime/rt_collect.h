@@ -33,8 +33,8 @@ enum collect {
 #define COLLECT_SHIFT 7
 static_assert(COLLECT_COUNT <= 1 << COLLECT_SHIFT, "an operation fits below its details");
 
-/* The members are not known.  `members` is the place in the program, and the collective is over
- * when no other thread of the warp can come. */
+/* The members are not known.  `members` is the place in the program, in reverse post-order, and the
+ * collective is over when no other thread of the warp can come. */
 #define COLLECT_OPEN (1u << 31)
 
 enum collect_shfl { SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };

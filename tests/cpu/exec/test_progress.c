@@ -70,6 +70,23 @@ static uint32_t lanes_left(uint32_t i)
 	return i < 64 && i % 4 != 3 ? 48 : 0;
 }
 
+static uint32_t halves_of_warp(uint32_t i)
+{
+	return i < 64 ? (i ^ 16) * (i % 32 < 16 ? 100 : 1) : 0;
+}
+
+static uint32_t thirds_of_warp(uint32_t i)
+{
+	const uint32_t peer = i / 32 * 32 + (i + 5) % 32;
+	const uint32_t kind = peer % 32 % 3;
+	return i < 64 ? (kind == 0 ? 7 : kind == 1 ? 100 * peer : peer) + 3 : 0;
+}
+
+static uint32_t whole_warps(uint32_t i)
+{
+	return i < 64 ? 32 : 0;
+}
+
 /* Of programs from before Volta: a warp adds up without __syncwarp(). */
 #define ADD(distance) \
 	"ld.volatile.shared.u32 %r12, [%r11]; ld.volatile.shared.u32 %r13, [%r11+" distance "];\n" \
@@ -153,6 +170,34 @@ static const struct scene {
 		"st.shared.u32 [%r11], %r10; bar.sync 0; setp.ge.u32 %p1, %r0, 32; @%p1 bra DONE;\n"
 		ADD("128") ADD("64") ADD("32") ADD("16") ADD("8") ADD("4")
 		"DONE: bar.sync 0; ld.shared.u32 %r15, [flags]; st.global.u32 [%rd2], %r15;\n",
+		true},
+	{"both sides of a branch store before either reads", 1, 64, halves_of_warp,
+		"mov.u32 %r11, flags; add.u32 %r12, %r11, %r6; mul.lo.u32 %r10, %r0, 100;\n"
+		"xor.b32 %r13, %r6, 64; add.u32 %r13, %r11, %r13;\n"
+		"setp.lt.u32 %p1, %r4, 16; @%p1 bra LOW;\n"
+		"st.volatile.shared.u32 [%r12], %r10; bra READ;\n"
+		"LOW: st.volatile.shared.u32 [%r12], %r0;\n"
+		"READ: ld.volatile.shared.u32 %r15, [%r13]; st.global.u32 [%rd2], %r15;\n",
+		true},
+	{"so do three, round after round", 1, 64, thirds_of_warp,
+		"mov.u32 %r11, flags; add.u32 %r12, %r11, %r6; mov.u32 %r20, 0;\n"
+		"add.u32 %r13, %r4, 5; and.b32 %r13, %r13, 31; shl.b32 %r13, %r13, 2;\n"
+		"shl.b32 %r14, %r5, 7; add.u32 %r13, %r13, %r14; add.u32 %r13, %r13, %r11;\n"
+		"rem.u32 %r16, %r4, 3; setp.eq.u32 %p1, %r16, 0; setp.eq.u32 %p2, %r16, 1;\n"
+		"ROUND: @%p1 bra FIRST; @%p2 bra SECOND; add.u32 %r10, %r0, %r20;\n"
+		"st.volatile.shared.u32 [%r12], %r10; bra READ;\n"
+		"FIRST: add.u32 %r10, %r20, 7; st.volatile.shared.u32 [%r12], %r10; bra READ;\n"
+		"SECOND: mad.lo.u32 %r10, %r0, 100, %r20;\n"
+		"st.volatile.shared.u32 [%r12], %r10;\n"
+		"READ: ld.volatile.shared.u32 %r15, [%r13]; st.global.u32 [%rd2], %r15;\n"
+		"add.u32 %r20, %r20, 1; setp.lt.u32 %p3, %r20, 4; @%p3 bra ROUND;\n",
+		true},
+	{"a warp is whole after a branch with volatile stores", 1, 64, whole_warps,
+		"mov.u32 %r11, flags; add.u32 %r12, %r11, %r6; and.b32 %r10, %r4, 1;\n"
+		"setp.eq.u32 %p1, %r10, 0; @%p1 bra EVEN;\n"
+		"st.volatile.shared.u32 [%r12], 1; bra MEET;\n"
+		"EVEN: st.volatile.shared.u32 [%r12], 2;\n"
+		"MEET: activemask.b32 %r15; popc.b32 %r15, %r15; st.global.u32 [%rd2], %r15;\n",
 		true},
 };
 

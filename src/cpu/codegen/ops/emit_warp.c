@@ -17,6 +17,12 @@
 #include "cpu/codegen/values/emit_lanes.h"
 #include "cpu/codegen/values/emit_value.h"
 
+/* Of COLLECT_OPEN, which ends its block. */
+static LLVMValueRef warp_place(struct emit *e)
+{
+	return emit_int(e, 32, e->func->blocks[e->block].rpo);
+}
+
 /* The lanes that take part: operand `index`, or the lanes that run if the instruction has none. */
 static void warp_collect(struct emit *e, const struct ptx_inst *inst, uint32_t what, size_t index,
 	LLVMValueRef *words, unsigned count)
@@ -30,8 +36,7 @@ static void warp_collect(struct emit *e, const struct ptx_inst *inst, uint32_t w
 	} else if (e->width > 1) {
 		emit_collect(e, what, emit_splat(e, emit_active(e)), words, count);
 	} else {
-		LLVMValueRef place = emit_int(e, 32, (uint64_t)inst->line);
-		emit_collect(e, what | COLLECT_OPEN, place, words, count);
+		emit_collect(e, what | COLLECT_OPEN, warp_place(e), words, count);
 	}
 }
 
@@ -183,8 +188,7 @@ void emit_activemask(struct emit *e, const struct ptx_inst *inst)
 	} else if (e->width > 1) {
 		emit_goto(e, e->func->blocks[e->block].succ[0]);
 	} else {
-		LLVMValueRef place = emit_int(e, 32, (uint64_t)inst->line);
-		emit_collect(e, COLLECT_WHO | COLLECT_OPEN, place, NULL, 0);
+		emit_collect(e, COLLECT_WHO | COLLECT_OPEN, warp_place(e), NULL, 0);
 	}
 }
 
