@@ -50,12 +50,13 @@ install: all $(addprefix $(BUILD)/,$(PKGCONFIG) $(CMAKE)) ## install into PREFIX
 	mkdir -p $(DESTDIR)$(DOCDIR)/include
 	ln -sfnr $(DESTDIR)$(INCLUDEDIR)/kudzu $(DESTDIR)$(DOCDIR)/include/kudzu
 	$(ldconfig)
-# An archive of the sources has no git, and its folder may lie in that of something else that has.
+# An archive of the sources has no git, and its folder may lie in that of something else that has.  Only the owner may
+# write to what is unpacked: the library loads no driver from a folder to which others can write.
 dist: ## the sources as build/kudzu-VERSION.tar.gz, from git's HEAD if there is git, else from this folder
 	@mkdir -p build
 	@name=kudzu-$(VERSION) && archive=build/$$name.tar && \
-	if [ -e .git ]; then git archive --format=tar --prefix=$$name/ HEAD; \
-	else tar -cf - --exclude=./build --sort=name --owner=0 --group=0 --numeric-owner \
+	if [ -e .git ]; then git -c tar.umask=022 archive --format=tar --prefix=$$name/ HEAD; \
+	else tar -cf - --exclude=./build --sort=name --owner=0 --group=0 --numeric-owner --mode=go-w \
 		--transform="flags=rh;s|^\.|$$name|" .; fi >$$archive && gzip -n9f $$archive
 uninstall: ## remove what install put there
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
