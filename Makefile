@@ -96,6 +96,7 @@ LINK = $(CC) -pthread $(MODE_$(MODE)) $(CFLAGS) -Wl,--build-id $(LDFLAGS)
 # A sanitizer's runtime belongs to the program: there a library may have undefined symbols.
 SHARED = $(LINK) -shared -Wl,-Bsymbolic-functions $(if $(filter asan ubsan tsan fuzz,$(MODE)),,-Wl,-z,defs)
 LIBS += -ldl -lm
+OBJCOPY ?= objcopy
 
 objects = $(patsubst %.c,$(BUILD)/%.o,$1)
 say = $(if $(filter 1,$(V)),,@printf '  %-5s %s\n' $1 $(@:$(BUILD)/%=%);)
@@ -152,7 +153,7 @@ $(BUILD)/kudzu.o: $(call objects,$(SOURCES_kudzu)) $(BUILD)/kudzu.sources make/t
 # The internal names are made local: they cannot clash with those of a program.
 $(BUILD)/libkudzu.a: $(BUILD)/kudzu.o
 	@rm -f $@
-	$(call say,AR)objcopy --localize-hidden $< $(BUILD)/libkudzu.o && $(AR) rcsD $@ $(BUILD)/libkudzu.o
+	$(call say,AR)$(OBJCOPY) --localize-hidden $< $(BUILD)/libkudzu.o && $(AR) rcsD $@ $(BUILD)/libkudzu.o
 # nodelete: its worker threads run its code as long as there is a context.
 $(BUILD)/libkudzu-cpu.so: $(call objects,$(SOURCES_cpu)) $(BUILD)/cpu.sources src/cpu/kudzu-cpu.map
 	$(call say,LD)$(SHARED) -Wl,-soname,$(@F) -Wl,--version-script=src/cpu/kudzu-cpu.map \
@@ -232,5 +233,5 @@ help: ## this list
 	@sed -n 's/^\([a-z][a-z-]*\)[ :].*## /\1\t/p' Makefile make/*.mk | expand -t 16
 	@echo 'V=1 shows commands.  MODE=debug|release|asan|ubsan|tsan, CPU=0 (no LLVM), LLVM_CONFIG=,'
 	@echo 'LLVM_LINK=static|shared (of libkudzu-cpu-llvm.so; static needs the archives of LLVM and libstdc++),'
-	@echo 'CC=, CPPFLAGS=, CFLAGS=, LDFLAGS=, BUILD= (now $(BUILD)),'
+	@echo 'CC=, LD=, AR=, OBJCOPY=, CPPFLAGS=, CFLAGS=, LDFLAGS=, BUILD= (now $(BUILD)),'
 	@echo 'PREFIX= (now $(PREFIX)), LIBDIR=, INCLUDEDIR=, BINDIR=, MANDIR=, DATADIR=, DESTDIR=.'

@@ -5,7 +5,8 @@
 # A suite NAME is the file test_NAME.c in some folder of tests, which mirror src.  There are three
 # runners: check_kudzu has the suites of the library and the command, check_cpu those of the CPU
 # device, check_driver those of the latter that run on any CUDA driver.  The first two hold the
-# objects of the libraries, not the libraries: tests see what is inside.
+# objects of the libraries, not the libraries: tests see what is inside.  A fourth, check_text, has
+# the suites of the CPU device that need no LLVM.
 
 # --- What there is -------------------------------------------------------------------------------
 
@@ -70,6 +71,12 @@ $(BUILD)/check_kudzu: $(call run-needs,$(tests-kudzu) $(COMMAND_PARTS)) $(BUILD)
 	$(link-runner) $(WRAPPED:%=-Wl,--wrap=%) $(CHECK_LIBS) $(LIBS)
 $(BUILD)/check_cpu: $(call run-needs,$(SOURCES_check_cpu)) $(BUILD)/check_cpu.sources $(BUILD)/llvm.part
 	$(link-runner) -Wl,--wrap=__cxa_atexit @$(BUILD)/llvm.part $(CHECK_LIBS) $(LIBS)
+# For processors that it is cross-built for (docs/dev/porting.md).
+tests-text := $(filter-out %/test_syntax.c %/test_flat_stack.c %/test_hostile.c,$(wildcard tests/cpu/ptx/*.c tests/cpu/ir/*.c))
+$(BUILD)/text.a: $(call objects,$(wildcard tests/cpu/support/*.c) $(call sources-in,base cpu/config cpu/ptx cpu/ir))
+	@rm -f $@ && $(AR) rcsD $@ $^
+$(BUILD)/check_text: $(call run-needs,$(tests-text)) $(BUILD)/text.a
+	$(link-runner) $(CHECK_LIBS) $(LIBS)
 # As a user's program, linked with names alone: it runs on the libcuda.so.1 that there is.
 $(BUILD)/check_driver: $(call run-needs,$(SOURCES_check_driver)) $(BUILD)/check_driver.sources \
 		$(BUILD)/kudzu-cpu/stubs/libcuda.so
