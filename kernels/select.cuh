@@ -17,9 +17,9 @@
  * split in one pass with a look-back: the selection has counted the keys before each element and
  * those equal to it, so it is known where each class begins.
  *
- * Before this text: key_order.cuh; look_back.cuh for KZ_SPLIT without KZ_SERIAL; and which kernel is
- * wanted: KZ_SAMPLE, KZ_NARROW, KZ_PICK, KZ_GIVE, KZ_CLASSES, KZ_SPLIT; for the last two KZ_RANKS,
- * by how many elements rows are split.
+ * Before this text: key_order.cuh; look_back.cuh for KZ_SPLIT without KZ_SERIAL; and which kernel
+ * is wanted: KZ_SAMPLE, KZ_NARROW, KZ_PICK, KZ_GIVE, KZ_CLASSES, KZ_SPLIT; for the last two
+ * KZ_RANKS, by how many elements rows are split.
  */
 #define DIGIT_BITS 11
 #define DIGITS (1 << DIGIT_BITS)
