@@ -345,6 +345,12 @@ static double fives(int member CK_ATTRIBUTE_UNUSED, int64_t i CK_ATTRIBUTE_UNUSE
 	return 5.0 * members;
 }
 
+/* What all members have of a reduction of PART elements, one after the other. */
+static double reduced_each(int member, int64_t i)
+{
+	return reduced(member, i % PART);
+}
+
 /* Earlier work in the streams is waited for, in whatever streams it is, and later work waits. */
 COMM_TEST(a_call_is_ordered_with_other_work)
 {
@@ -375,6 +381,36 @@ COMM_TEST(a_call_is_ordered_with_other_work)
 		kz_stream_release(streams[m]);
 		kz_stream_release(others[m]);
 		kz_module_release(modules[m]);
+	}
+}
+
+/* Two calls of one communicator in streams of their own, of which the second uses what the first
+ * gives; and two that share nothing. */
+COMM_TEST(calls_in_several_streams_do_not_mix)
+{
+	kz_stream *first[MEMBERS], *second[MEMBERS];
+	kz_array *sums[MEMBERS], *all[MEMBERS], *others[MEMBERS];
+	op = KZ_REDUCE_SUM;
+	comm_test_make(sums, KZ_F64, PART, operand);
+	comm_test_make(all, KZ_F64, PART * members, operand);
+	comm_test_make(others, KZ_I32, 300001, operand);
+	for (int m = 0; m < members; m++) {
+		ok(kz_stream_create(&first[m], devices[m], 0, &err));
+		ok(kz_stream_create(&second[m], devices[m], 0, &err));
+	}
+	ok(kz_comm_all_reduce(comm, sums, sums, op, first, &err));
+	ok(kz_comm_all_reduce(comm, others, others, op, second, &err));
+	ok(kz_comm_all_gather(comm, all, sums, second, &err));
+	ok(kz_comm_synchronize(comm, &err));
+	comm_test_expect_all(sums, reduced);
+	comm_test_expect_all(others, reduced);
+	comm_test_expect_all(all, reduced_each);
+	comm_test_release(sums);
+	comm_test_release(all);
+	comm_test_release(others);
+	for (int m = 0; m < members; m++) {
+		kz_stream_release(first[m]);
+		kz_stream_release(second[m]);
 	}
 }
 
@@ -504,6 +540,7 @@ SUITE(comm)
 	tcase_add_loop_test(tc, a_group_has_several_calls, 0, ENGINES);
 	tc = suite_add_case(s, "order");
 	tcase_add_loop_test(tc, a_call_is_ordered_with_other_work, 0, ENGINES);
+	tcase_add_loop_test(tc, calls_in_several_streams_do_not_mix, 0, ENGINES);
 	tcase_add_loop_test(tc, calls_are_captured_into_a_graph, 0, ENGINES);
 	tc = suite_add_case(s, "extremes");
 	tcase_add_loop_test(tc, empty_arrays_and_one_member_are_fine, 0, ENGINES);
