@@ -189,6 +189,8 @@ static const struct planted {
 	{"race", "half_barrier", {1, 128, 1},
 		"by another thread of its block: byte |of shared memory", -1},
 	{"race", "transpose", {1, 16, 16}, "by another thread of its |of shared memory", -1},
+	{"race", "bytes", {2, 32, 1}, "nothing orders this |by another block: byte ", -1},
+	{"race", "good_bytes", {2, 32, 1}, NULL},
 	{"race", "scan_in_place", ONE_BLOCK, "by another thread of its |of shared memory", -1},
 	{"race", "stencil_in_place", {4, 64, 1},
 		"nothing orders this |of the 16384-byte allocation", -1},

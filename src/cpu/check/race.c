@@ -544,14 +544,18 @@ static void race_watch_line(const struct race_access *a, uint64_t line_at)
 {
 	const int64_t lane = (int64_t)(line_at - a->base) >> __builtin_ctz(a->size); // at word 0
 	const uint32_t most = RACE_LINE / a->size;
-	const uint32_t lanes = (lane >= 0 ? a->lanes >> lane : a->lanes << -lane)
-		& (most < 32 ? (1u << most) - 1 : UINT32_MAX);
+	/* A bit for each place in the line, of which bytes have 64. */
+	const uint64_t places = (lane >= 0 ? (uint64_t)a->lanes >> lane
+			: (uint64_t)a->lanes << -lane)
+		& (most < 64 ? (UINT64_C(1) << most) - 1 : UINT64_MAX);
+	const uint32_t lanes = (uint32_t)places;
 	uint32_t words;
-	if (lanes == 0) {
+	if (places == 0) {
 		return;
 	}
 	struct race_line *line = race_find_line(a->warp, line_at);
-	if (line && !line->is_split && race_row_words(lanes, a->size, &words)) {
+	if (line && !line->is_split && places == lanes
+	    && race_row_words(lanes, a->size, &words)) {
 		const uint32_t members = a->size < 4 ? (1u << 4 / a->size) - 1 : 1;
 		struct race_row row = race_make_row(a, a->has_twins ? members * 0x10001 : members,
 			(uint32_t)(a->warp->first + lane) % 32, words, 16 / a->size);
@@ -559,7 +563,7 @@ static void race_watch_line(const struct race_access *a, uint64_t line_at)
 			return;
 		}
 	}
-	const uint32_t mine = lane >= 0 ? lanes << lane : lanes >> -lane;
+	const uint32_t mine = (uint32_t)(lane >= 0 ? places << lane : places >> -lane);
 	race_watch_lanes(a, mine);
 	if (a->has_twins) {
 		struct race_access twins = *a;

@@ -177,6 +177,28 @@ extern "C" __global__ void transpose(int *a)
 	a[256 + threadIdx.y * 16 + threadIdx.x] = s[threadIdx.x][threadIdx.y]; // transpose
 }
 
+/* A block reads bytes from the middle of a line to beyond its first half. */
+extern "C" __global__ void bytes(int *a)
+{
+	const unsigned char *c = (const unsigned char *)a + 16;
+	if (blockIdx.x == 0) {
+		a[1024 + threadIdx.x] = c[threadIdx.x]; // bytes
+	} else if (threadIdx.x < 4) {
+		a[(BUG(8) FIX(12)) + threadIdx.x] = 1; // bytes
+	}
+}
+
+/* A block reads the second half of a line, of which another one writes the first. */
+extern "C" __global__ void good_bytes(int *a)
+{
+	const unsigned char *c = (const unsigned char *)a + 32;
+	if (blockIdx.x == 0) {
+		a[1024 + threadIdx.x] = c[threadIdx.x];
+	} else if (threadIdx.x < 8) {
+		a[threadIdx.x] = 1;
+	}
+}
+
 extern "C" __global__ void scan_in_place(int *a)
 {
 	__shared__ int s[64];

@@ -164,7 +164,16 @@ static void stub_reduce(void *into, struct call *const *all, int ranks, size_t f
 static void stub_move(void *into, size_t index, const struct call *from)
 {
 	const size_t size = from->count * stub_size(from->type);
-	memmove((char *)into + index * size, from->from, size);
+	if (size > 0) {
+		memmove((char *)into + index * size, from->from, size);
+	}
+}
+
+static void stub_put(const struct call *call, const char *results, size_t size)
+{
+	if (size > 0) {
+		memcpy(call->into, results, size);
+	}
 }
 
 /* What all ranks ask for; results go through a copy, since they may lie in operands. */
@@ -183,15 +192,15 @@ static void stub_do(struct call *const *all, int ranks)
 		call->is_done = true;
 		switch (call->kind) {
 		case ALL_REDUCE:
-			memcpy(call->into, results, size);
+			stub_put(call, results, size);
 			break;
 		case REDUCE:
 			if (rank == call->peer) {
-				memcpy(call->into, results, size);
+				stub_put(call, results, size);
 			}
 			break;
 		case REDUCE_SCATTER:
-			memcpy(call->into, results + (size_t)rank * size, size);
+			stub_put(call, results + (size_t)rank * size, size);
 			break;
 		case BROADCAST:
 			stub_move(call->into, 0, all[call->peer]);
