@@ -153,7 +153,7 @@ kernel-suites := ulp emit_size forms half fuzz_diff corpus ops shortcut eval_val
 	integrate network einsum products random matrix own \
 	sort choice search scatter segmented fft sparse sets std
 # In these folders tsan sees nothing new in a suite without threads of its own.
-tsan-folders := lib/array lib/ops lib/linalg lib/fft lib/order lib/sparse lib/random lib/rtc cpu/ptx cpu/ir cpu/codegen cpu/passes
+tsan-folders := whole lib/array lib/ops lib/comm lib/linalg lib/fft lib/order lib/sparse lib/random lib/rtc cpu/ptx cpu/ir cpu/codegen cpu/passes
 SKIP_tsan = $(kernel-suites) $(call suites-in,$(shell grep -L pthread_create $(wildcard $(tsan-folders:%=tests/%/*.c)))) \
 	texture eval hash store_calls store_owner pack key pch rtc_compile diagnostic layout inspect bundle load \
 	image_link codes abi args dtype
