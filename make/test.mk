@@ -412,7 +412,7 @@ lint-c: $(patsubst %,lint/%,$(sort $(SOURCES_lint)))
 lint/%.c: $(BUILD)/llvm.flags $(BUILD)/folders.flags
 	$(call say,LINT)cat $^ | xargs clang-tidy --quiet $*.c -- -std=gnu11 $(INCLUDES) \
 		-Xclang -analyzer-config -Xclang max-nodes=$(LINT_STEPS) 2>/dev/null
-scripts := $(filter-out %.txt %.awk tests/cpu/check,$(wildcard .ci/* packaging/*.sh packaging/*/build packaging/*/check tests/*/check \
+scripts := $(filter-out %.txt %.awk tests/cpu/check packaging/site/check,$(wildcard .ci/* packaging/*.sh packaging/*/build packaging/*/check tests/*/check \
 	tests/cli/check_* tests/build/check_* bench/*.sh tests/samples/*.sh))
 lint-shell:
 	$(call step,$@,shellcheck $(scripts))
