@@ -20,7 +20,7 @@
 #include <kudzu/ops.h>
 
 /* An array is cut into parts of so many bytes or more, since each part is a launch. */
-enum { COMM_PART = 1 << 18, COMM_TILE = 4096 };
+enum { COMM_PART = 1 << 20, COMM_TILE = 4096 };
 
 /* What a kernel is made for; without padding. */
 struct comm_class {
