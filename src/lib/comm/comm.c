@@ -289,9 +289,9 @@ static kz_status comm_mark_done(struct comm_member *member, kz_error *err)
 	struct device_scope scope;
 	kz_status st = device_enter(dev, &scope, err);
 	if (!st) {
-		st = device_ok(dev, dev->drv->EventRecord(member->marks[COMM_AFTER],
-			member->stream->handle),
-			"cuEventRecord", err);
+		const CUresult code = dev->drv->EventRecord(member->marks[COMM_AFTER],
+			member->stream->handle);
+		st = device_ok(dev, code, "cuEventRecord", err);
 		device_leave(dev, &scope);
 	}
 	return st;
@@ -348,8 +348,9 @@ static void comm_pause(uint64_t waited_ns)
 	}
 }
 
-/* The member for which the others wait.  The hub waits for them, so it is that one only if they
- * have come to the last call; after that it is the first that is not done. */
+/* The member for which the others wait: one whose stream has not come to the last call.  The hub is
+ * named last, because it waits for the others.  If all have come there, it is the first member that
+ * is not done. */
 static int comm_find_late(struct kz_comm *comm, int waiting)
 {
 	int late = -1;

@@ -22,7 +22,7 @@ static const char *const nccl_names[] = {"libnccl.so.2", "libnccl.so", NULL};
 
 static pthread_mutex_t nccl_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the next two */
 static bool nccl_is_open;
-static struct nccl nccl_found; /* version NULL: there is none */
+static struct nccl nccl_found; /* once it is open */
 
 /* Finding it */
 
@@ -45,7 +45,7 @@ static bool nccl_take(struct find *find, void *object, const char *path)
 	return true;
 }
 
-/* *out is NULL if there is none. */
+/* *out is NULL where NCCL is not installed. */
 static kz_status nccl_get(const struct nccl **out, struct str *log, kz_error *err)
 {
 	static const struct find_what what = {"libnccl.so", "KUDZU_NCCL", nccl_names, nccl_take};

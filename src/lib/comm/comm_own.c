@@ -232,21 +232,25 @@ static kz_status comm_run_work(struct kz_comm *comm, const struct comm_call *cal
 	}
 }
 
+static kz_status comm_own_do(struct kz_comm *comm, const struct comm_call *call, kz_error *err)
+{
+	kz_status st;
+	if ((st = comm_begin(comm, call, err))
+	    || (st = comm_meet(comm, call, COMM_BEFORE, err))) {
+		return st;
+	}
+	/* Later work waits also if only some of the work could be started. */
+	st = comm_run_work(comm, call, err);
+	const kz_status met = comm_meet(comm, call, COMM_AFTER, err);
+	const kz_status ended = comm_end(comm, call, err);
+	return st ? st : met ? met : ended;
+}
+
 kz_status comm_own_run(struct kz_comm *comm, struct comm_call *calls, kz_error *err)
 {
 	kz_status st = KZ_OK;
 	for (struct comm_call *call = calls; call && !st; call = call->next) {
-		if (comm_is_part(call)) {
-			continue;
-		}
-		if ((st = comm_begin(comm, call, err))
-		    || (st = comm_meet(comm, call, COMM_BEFORE, err))) {
-			return st;
-		}
-		/* After a failure, too: some of the work may be under way. */
-		kz_status parts[] = {comm_run_work(comm, call, err),
-			comm_meet(comm, call, COMM_AFTER, err), comm_end(comm, call, err)};
-		st = parts[0] ? parts[0] : parts[1] ? parts[1] : parts[2];
+		st = comm_is_part(call) ? KZ_OK : comm_own_do(comm, call, err);
 	}
 	return st;
 }
