@@ -2,13 +2,14 @@
 # shellcheck shell=sh disable=SC2154 # root
 #
 # For scripts of this folder: a bare Debian in the folder $root, which is removed when the script ends.
-# Needs root, debootstrap, permission to mount, and the network.
+# Needs root, debootstrap, permission to mount, and the network.  $root belongs in /var/tmp: debootstrap
+# refuses a folder that is mounted noexec or nodev, as /tmp may be.
 
 chmod 755 "$root"
 
 bare_remove() {
 	umount "$root/proc" 2>/dev/null || true
-	rm -rf --one-file-system "$root"
+	rm -rf --one-file-system "$root" "$root.log"
 }
 trap bare_remove EXIT
 
@@ -26,7 +27,6 @@ bare_make() {
 		echo "no bare $1: $(tail -n 3 "$root.log")" >&2
 		return 1
 	}
-	rm "$root.log"
 	cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
 	[ ! -e /etc/pip.conf ] || cp /etc/pip.conf "$root/etc/"
 	cp -r /usr/local/share/ca-certificates "$root/usr/local/share/"
