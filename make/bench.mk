@@ -61,7 +61,7 @@ bench-comm: all $(BUILD)/bench/bench_comm ## collectives over CPU devices, besid
 	@$(nvrtc) bench/comm.sh $(BUILD)
 bench-checks: all $(BUILD)/bench/bench_cpu ## what KUDZU_CHECK costs: each check over none, in a minute
 	@$(nvrtc) KUDZU_CACHE=0 $(BUILD)/bench/bench_cpu -p -r 3 '' kudzu,memory,init,race,sync |\
-		sed -n 's/^{"case":"cpu: \(.*\)","what":"\([a-z]*\/kudzu\)".*"median":\([^,}]*\).*/\2\t\3\t\1/p'
+		sed -nE 's|^."case":"cpu: (.*)","what":"([a-z]*/kudzu)".*"median":([^,}]*).*|\2\t\3\t\1|p'
 bench-peers: all $(BUILD)/bench/bench_peers ## compiles, launches, copies beside PyCUDA and others (make setup-peers)
 	@$(nvrtc) bench/run.sh $(BUILD) peers >$(BUILD)/bench-peers.ndjson
 	@bench/table.sh $(BUILD)/bench-peers.ndjson

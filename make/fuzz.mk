@@ -20,7 +20,8 @@ $(BUILD)/fuzz_diff $(BUILD)/fuzz_count: $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuz
 # The same on the libcuda.so.1 that there is.
 $(BUILD)/fuzz_driver: $(call fuzz-objects,diff,tests/cpu/driver/driver_other.c $(SOURCES_base)) \
 		$(BUILD)/kudzu-cpu/stubs/libcuda.so
-	$(call say,LD)$(LINK) -o $@ $(filter %.o %.a,$^) -L$(BUILD)/kudzu-cpu/stubs -lcuda $(CHECK_LIBS) $(LIBS)
+	$(call say,LD)$(LINK) -o $@ $(filter %.o %.a,$^) -L$(BUILD)/kudzu-cpu/stubs -lcuda \
+		$(CHECK_LIBS) $(LIBS)
 
 # --- Any bytes, under clang's libFuzzer, beginning with the samples of the tests ---
 

@@ -9,13 +9,15 @@ CMAKE := kudzuConfig.cmake kudzuConfigVersion.cmake
 # Where shells look for them.
 COMPLETIONS := $(addprefix $(DATADIR)/,bash-completion/completions/kudzu zsh/site-functions/_kudzu \
 	fish/vendor_completions.d/kudzu.fish)
-# The pages, the samples, and what else the pages link to, in the folders of the sources; and a licence of its own.
+# The pages, the samples, and what else the pages link to, in the folders of the sources; and the licence
+# of sobol.def, which is in that file.
 DOCDIR = $(DATADIR)/doc/kudzu
-DOCUMENTS := README.md LICENSE CONTRIBUTING.md src/lib/random/sobol.def $(sort $(wildcard docs/*.md docs/dev/*.md kernels/*.cu \
-	$(patsubst %,docs/examples/*.%,c cpp) $(patsubst %,samples/*.%,c cpp h csv) samples/mpi/*.[ch] bench/results/*.ndjson))
+DOCUMENTS := README.md LICENSE CONTRIBUTING.md src/lib/random/sobol.def $(sort $(wildcard \
+	docs/*.md docs/dev/*.md kernels/*.cu $(patsubst %,docs/examples/*.%,c cpp) \
+	$(patsubst %,samples/*.%,c cpp h csv) samples/mpi/*.[ch] bench/results/*.ndjson))
 INSTALLED := $(BINDIR)/kudzu $(MANDIR)/man1/kudzu.1 $(MANDIR)/man3/kudzu.3 $(COMPLETIONS) $(LINKS) \
-	$(addprefix $(LIBDIR)/,$(LIBRARIES) $(cpu-names) $(cpu-link) $(addprefix pkgconfig/,$(PKGCONFIG)) \
-		$(addprefix cmake/kudzu/,$(CMAKE))) \
+	$(addprefix $(LIBDIR)/,$(LIBRARIES) $(cpu-names) $(cpu-link) \
+		$(addprefix pkgconfig/,$(PKGCONFIG)) $(addprefix cmake/kudzu/,$(CMAKE))) \
 	$(addprefix $(INCLUDEDIR)/,$(HEADERS:include/%=%)) $(addprefix $(DOCDIR)/,$(DOCUMENTS) include/kudzu)
 
 # The CMake file finds the others from where it is itself.
@@ -50,8 +52,9 @@ install: all $(addprefix $(BUILD)/,$(PKGCONFIG) $(CMAKE)) ## install into PREFIX
 	mkdir -p $(DESTDIR)$(DOCDIR)/include
 	ln -sfnr $(DESTDIR)$(INCLUDEDIR)/kudzu $(DESTDIR)$(DOCDIR)/include/kudzu
 	$(ldconfig)
-# An archive of the sources has no git, and its folder may lie in that of something else that has.  Only the owner may
-# write to what is unpacked: the library loads no driver from a folder to which others can write.
+archive := kudzu-$(VERSION).tar.gz
+# An archive of the sources has no git, and its folder may lie in that of something else that has.  Only
+# the owner may write to what is unpacked: the library loads no driver from a folder to which others can write.
 dist: ## the sources as build/kudzu-VERSION.tar.gz, from git's HEAD if there is git, else from this folder
 	@mkdir -p build
 	@name=kudzu-$(VERSION) && archive=build/$$name.tar && \
@@ -60,8 +63,9 @@ dist: ## the sources as build/kudzu-VERSION.tar.gz, from git's HEAD if there is 
 		--transform="flags=rh;s|^\.|$$name|" .; fi >$$archive && gzip -n9f $$archive
 uninstall: ## remove what install put there
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
-	for folder in $(INCLUDEDIR)/kudzu $(LIBDIR)/kudzu-cpu/stubs $(LIBDIR)/kudzu-cpu $(LIBDIR)/cmake/kudzu \
-		$(addprefix $(DOCDIR)/,docs/dev docs/examples docs samples/mpi samples kernels bench/results bench src/lib/random src/lib src include .); do \
+	for folder in $(INCLUDEDIR)/kudzu $(addprefix $(LIBDIR)/,kudzu-cpu/stubs kudzu-cpu cmake/kudzu) \
+		$(addprefix $(DOCDIR)/,docs/dev docs/examples docs samples/mpi samples kernels \
+			bench/results bench src/lib/random src/lib src include .); do \
 		folder=$$(realpath -m $(DESTDIR)$$folder); [ ! -d "$$folder" ] || rmdir "$$folder"; done
 	$(ldconfig)
 
@@ -76,19 +80,20 @@ check-wheel: wheel ## install the wheel and NVRTC in a new environment of Python
 CONTACT ?= Kudzu maintainers <maintainers@kudzu.invalid>
 .PHONY: deb check-deb
 deb: dist ## build/deb/*.deb: Debian's packages of git's HEAD
-	@packaging/debian/build build/kudzu-$(VERSION).tar.gz $(CURDIR)/build/deb $(VERSION) $(SOVERSION) '$(CONTACT)'
+	@packaging/debian/build build/$(archive) $(CURDIR)/build/deb $(VERSION) $(SOVERSION) '$(CONTACT)'
 check-deb: ## install build/deb/*.deb on a bare Debian, use and remove them (root; SUITE=trixie: another one)
 	$(call step,$@,packaging/debian/check $(CURDIR)/build/deb $(SUITE))
 
-# Where the project is, as https://HOST/OWNER/NAME: files for CI of other projects then take the action and
-# the wheel of its releases, and recipes the archive.  While it is empty, CI takes both from the folder of the project
-# that uses them, and recipes take the archive that `make release` has written.
+# Where the project is, as https://HOST/OWNER/NAME: files for CI of other projects then take the action
+# and the wheel of its releases, and recipes the archive.  While it is empty, CI takes both from the folder
+# of the project that uses them, and recipes take the archive that `make release` has written.
 ADDRESS ?=
 published = $(if $(ADDRESS),$(ADDRESS)/releases/download/v$(VERSION)/)
 ci-action = $(if $(ADDRESS),$(ADDRESS:https://github.com/%=%)/packaging/ci@v$(VERSION),./.github/actions/kudzu)
 .PHONY: ci-files check-ci-files
 ci-files: wheel ## build/release/ci: a workflow, an action and a container file that test kernels in CI (ADDRESS=...)
-	@rm -rf $(BUILD)/ci && mkdir -p $(BUILD)/ci && cp packaging/ci/action.yml packaging/ci/Containerfile $(BUILD)/ci
+	@rm -rf $(BUILD)/ci && mkdir -p $(BUILD)/ci && \
+		cp packaging/ci/action.yml packaging/ci/Containerfile $(BUILD)/ci
 	@wheel=$$(basename $(BUILD)/wheel/kudzu_cpu-*.whl) && sed -e 's|@ACTION@|$(ci-action)|' \
 		-e "s|@WHEEL@|$(published)$$wheel|" \
 		packaging/ci/kernels.yml.in >$(BUILD)/ci/kernels.yml
@@ -97,13 +102,13 @@ check-ci-files: ci-files ## lint them, and do their steps on a bare Debian 12 (r
 
 # What is published with a version; docs/dev/release.md has the steps.
 RELEASE := build/dist
-archive := kudzu-$(VERSION).tar.gz
 .PHONY: release check-dist recipes check-recipes
 release: dist ## build/dist: the sources, their checksum, and the list of their files and licences (SPDX)
 	@PYTHON='$(PYTHON)' packaging/release/build build/$(archive) $(RELEASE) $(VERSION) \
 		$(addsuffix $(archive),$(published))
 check-dist: release ## it is the same twice, and builds without git: minutes
-	$(call step,$@,MAKE='$(MAKE)' PYTHON='$(PYTHON)' packaging/release/check $(RELEASE) $(VERSION))
+	$(call step,$@,MAKE='$(MAKE)' PYTHON='$(PYTHON)' \
+		packaging/release/check $(RELEASE) $(VERSION))
 recipe-files := conda-forge/recipe.yaml vcpkg/vcpkg.json vcpkg/portfile.cmake
 recipes: release ## build/recipes: for conda-forge and vcpkg (ADDRESS=...)
 	@rm -rf build/recipes && mkdir -p build/recipes/conda-forge build/recipes/vcpkg
@@ -111,8 +116,10 @@ recipes: release ## build/recipes: for conda-forge and vcpkg (ADDRESS=...)
 		sed -e 's|@VERSION@|$(VERSION)|' -e 's|@SOVERSION@|$(SOVERSION)|' \
 		-e 's|@ADDRESS@|$(ADDRESS)|' $(if $(ADDRESS),,-e '/"homepage"\|homepage:/d') \
 		-e 's|@URL@|$(or $(published),file://$(CURDIR)/$(RELEASE)/)$(archive)|' \
-		-e "s|@SHA256@|$$(sum 256)|" -e "s|@SHA512@|$$(sum 512)|" packaging/$$file.in >build/recipes/$$file || exit 1; done
+		-e "s|@SHA256@|$$(sum 256)|" -e "s|@SHA512@|$$(sum 512)|" \
+		packaging/$$file.in >build/recipes/$$file || exit 1; done
 	@cp packaging/vcpkg/usage build/recipes/vcpkg
 check-recipes: recipes ## lint them with the tools of both, where those are installed
-	$(call step,$@ conda-forge,PYTHON='$(PYTHON)' packaging/conda-forge/check build/recipes/conda-forge/recipe.yaml)
+	$(call step,$@ conda-forge,PYTHON='$(PYTHON)' \
+		packaging/conda-forge/check build/recipes/conda-forge/recipe.yaml)
 	$(call step,$@ vcpkg,PYTHON='$(PYTHON)' packaging/vcpkg/check build/recipes/vcpkg)

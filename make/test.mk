@@ -72,8 +72,10 @@ $(BUILD)/check_kudzu: $(call run-needs,$(tests-kudzu) $(COMMAND_PARTS)) $(BUILD)
 $(BUILD)/check_cpu: $(call run-needs,$(SOURCES_check_cpu)) $(BUILD)/check_cpu.sources $(BUILD)/llvm.part
 	$(link-runner) -Wl,--wrap=__cxa_atexit @$(BUILD)/llvm.part $(CHECK_LIBS) $(LIBS)
 # For processors that it is cross-built for (docs/dev/porting.md).
-tests-text := $(filter-out %/test_syntax.c %/test_flat_stack.c %/test_hostile.c,$(wildcard tests/cpu/ptx/*.c tests/cpu/ir/*.c))
-$(BUILD)/text.a: $(call objects,$(wildcard tests/cpu/support/*.c) $(call sources-in,base cpu/config cpu/ptx cpu/ir))
+tests-text := $(filter-out %/test_syntax.c %/test_flat_stack.c %/test_hostile.c,\
+	$(wildcard tests/cpu/ptx/*.c tests/cpu/ir/*.c))
+$(BUILD)/text.a: $(call objects,$(wildcard tests/cpu/support/*.c) \
+		$(call sources-in,base cpu/config cpu/ptx cpu/ir))
 	@rm -f $@ && $(AR) rcsD $@ $^
 $(BUILD)/check_text: $(call run-needs,$(tests-text)) $(BUILD)/text.a
 	$(link-runner) $(CHECK_LIBS) $(LIBS)
@@ -153,7 +155,8 @@ kernel-suites := ulp emit_size forms half fuzz_diff corpus ops shortcut eval_val
 	integrate network einsum products random matrix own \
 	sort choice search scatter segmented fft sparse sets std
 # In these folders tsan sees nothing new in a suite without threads of its own.
-tsan-folders := whole lib/array lib/ops lib/comm lib/linalg lib/fft lib/order lib/sparse lib/random lib/rtc cpu/ptx cpu/ir cpu/codegen cpu/passes
+tsan-folders := whole $(addprefix lib/,array ops comm linalg fft order sparse random rtc) \
+	$(addprefix cpu/,ptx ir codegen passes)
 SKIP_tsan = $(kernel-suites) $(call suites-in,$(shell grep -L pthread_create $(wildcard $(tsan-folders:%=tests/%/*.c)))) \
 	texture eval hash store_calls store_owner pack key pch rtc_compile diagnostic layout inspect bundle load \
 	image_link codes abi args dtype
@@ -243,7 +246,8 @@ SUITES_clean := $(filter-out $(SUITES_host),$(call suites-in,$(wildcard \
 .PHONY: check-no-reports
 check-no-reports: all $(sample-programs) $(BUILD)/check_kudzu $(BUILD)/check_cpu $(BUILD)/libcuda-stub.so \
 		$(BUILD)/libcublas-stub.so $(BUILD)/libcufft-stub.so $(FEW) $(corpus-ptx) ## all that has no bug under KUDZU_CHECK=all: half an hour
-	@$(nvrtc) tests/tools/no_reports $(BUILD) $(KERNELS:%=--kernels=%) $(SUITES_clean:%=--suite=%) $(if $(ONLY),--only='$(ONLY)')
+	@$(nvrtc) tests/tools/no_reports $(BUILD) $(KERNELS:%=--kernels=%) \
+		$(SUITES_clean:%=--suite=%) $(if $(ONLY),--only='$(ONLY)')
 
 .PHONY: check-nvrtc check-cli check-pages check-env check-layers check-names check-makefile check-pycuda check-ptx-md check-dropin check-ffi check-citizen check-cxx check-signals check-security
 # The command has one thread: tsan has nothing to find in what it prints.  A plain program opens the
@@ -324,7 +328,8 @@ gate-asan:
 # The output of a step comes when it has ended.  .ci/run has done `check`, and wants check-fresh
 # too: DONE=check ALSO=check-fresh.
 # Those of one process come before those of many, which fill all cores to the end.
-STEPS := check-asan check-mpi check-numpy check-install check-random check-signals check-debug check-instructions check-headers check-docs \
+STEPS := check-asan check-mpi check-numpy check-install check-random check-signals check-debug \
+	check-instructions check-headers check-docs \
 	check-symbols check-tsan check-clang check-nocpu check-avx2 check-llvm14 lint
 all-steps := $(ALSO) $(STEPS)
 .PHONY: check-all all-steps check $(STEPS) $(all-steps:%=ended-%) check-ubsan check-fresh check-abi abi check-reproducible
