@@ -107,7 +107,7 @@ release: dist ## build/dist: the sources, their checksum, and the list of their 
 	@PYTHON='$(PYTHON)' packaging/release/build build/$(archive) $(RELEASE) $(VERSION) \
 		$(addsuffix $(archive),$(published))
 check-dist: release ## it is the same twice, and builds without git: minutes
-	$(call step,$@,MAKE='$(MAKE)' PYTHON='$(PYTHON)' \
+	$(call step,$@,MAKE='$(MAKE)' PYTHON='$(PYTHON)' $(nvrtc) \
 		packaging/release/check $(RELEASE) $(VERSION))
 recipe-files := conda-forge/recipe.yaml vcpkg/vcpkg.json vcpkg/portfile.cmake
 recipes: release ## build/recipes: for conda-forge and vcpkg (ADDRESS=...)
