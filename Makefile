@@ -153,7 +153,8 @@ $(BUILD)/kudzu.o: $(call objects,$(SOURCES_kudzu)) $(BUILD)/kudzu.sources make/t
 # The internal names are made local: they cannot clash with those of a program.
 $(BUILD)/libkudzu.a: $(BUILD)/kudzu.o
 	@rm -f $@
-	$(call say,AR)$(OBJCOPY) --localize-hidden $< $(BUILD)/libkudzu.o && $(AR) rcsD $@ $(BUILD)/libkudzu.o
+	$(call say,AR)$(OBJCOPY) --localize-hidden $< $(BUILD)/libkudzu.o && \
+		$(AR) rcsD $@ $(BUILD)/libkudzu.o
 # nodelete: its worker threads run its code as long as there is a context.
 $(BUILD)/libkudzu-cpu.so: $(call objects,$(SOURCES_cpu)) $(BUILD)/cpu.sources src/cpu/kudzu-cpu.map
 	$(call say,LD)$(SHARED) -Wl,-soname,$(@F) -Wl,--version-script=src/cpu/kudzu-cpu.map \
@@ -167,9 +168,11 @@ $(BUILD)/libkudzu-cpu-llvm.so: $(call objects,$(SOURCES_llvm)) $(BUILD)/llvm.sou
 # The same under the names of NVIDIA's driver, for `kudzu cpu`; links that hold in every PREFIX.
 $(addprefix $(BUILD)/,$(cpu-names)): $(BUILD)/libkudzu-cpu.so
 	@mkdir -p $(@D) && ln -sf ../libkudzu-cpu.so $@
-# To link programs of the driver API with, where no driver is installed: the names, and soname, of NVIDIA's.
+# To link programs of the driver API with, where no driver is installed: the names, and soname, of
+# NVIDIA's.
 $(BUILD)/kudzu-cpu/stubs/libcuda.so: packaging/stub.c src/cpu/abi/exports.def $(BUILD)/config
-	$(call say,LD)mkdir -p $(@D) && $(CC) -shared -fPIC -w -iquote src -s -Wl,-soname,libcuda.so.1 -o $@ $<
+	$(call say,LD)mkdir -p $(@D) && $(CC) -shared -fPIC -w -iquote src -s \
+		-Wl,-soname,libcuda.so.1 -o $@ $<
 # It finds its library in the build folder, and where both are installed, whether moved or not.
 $(BUILD)/kudzu: $(call objects,$(SOURCES_command)) $(BUILD)/command.sources $(BUILD)/libkudzu.so
 	$(call say,LD)$(LINK) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/'"$$(realpath -m --relative-to=$(BINDIR) $(LIBDIR))" \
