@@ -20,7 +20,7 @@ pygments_dark_style = "github-dark"
 highlight_language = "text"
 # A macro and a type of one name are two declarations.
 suppress_warnings = ["misc.highlighting_failure", "duplicate_declaration.c"]
-# `imaginary` is a member of a structure.
+# Else Sphinx takes `imaginary`, a member of a structure, for a keyword.
 c_extra_keywords = []
 breathe_projects = {"kudzu": os.environ["KUDZU_XML"]}
 breathe_default_project = "kudzu"

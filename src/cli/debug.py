@@ -301,7 +301,6 @@ still there."""
 
     def __init__(self, function):
         super().__init__(function, internal=True)
-
         self.seen = set()
 
     def stop(self):
