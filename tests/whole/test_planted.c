@@ -198,6 +198,8 @@ static const struct planted {
 	{"race", "turned_barrier", ONE_BLOCK, "by another thread of its |of shared memory", -1},
 	{"race", "careless_lock", {4, 64, 1},
 		"by another block: byte 4 of the 16384-byte allocation", -1},
+	{"race", "higher_word_first", ONE_BLOCK,
+		"by another thread of its block: byte 0 of shared memory", -1},
 	{"race", "good_heap", ONE_BLOCK, NULL},
 	{"sync", "early_return", ONE_BLOCK,
 		"14 of the 64 threads of the block never come to this barrier|"

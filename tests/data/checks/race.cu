@@ -277,3 +277,15 @@ extern "C" __global__ void turned_barrier(int *a)
 		}
 	}
 }
+
+/* A line reads the higher word first, from where the compiler does not know. */
+extern "C" __global__ void higher_word_first(int *a)
+{
+	__shared__ int s[64];
+	const int *at = s + 8 * (a[threadIdx.x] & 7);
+	if (threadIdx.x < 32) {
+		a[64 + threadIdx.x] = at[1] * 3 + at[0]; // higher_word_first
+	} else if (threadIdx.x == 32) {
+		s[BUG(0) FIX(2)] = 1; // higher_word_first
+	}
+}

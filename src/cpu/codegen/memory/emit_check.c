@@ -42,6 +42,7 @@ struct check_site {
 	enum rt_access kind;
 	const struct ptx_var *var; /* where it has to stay; NULL: anywhere */
 	uint32_t slot;          /* of rt_warp.ranges */
+	int64_t before;         /* from the operand to the first byte, where loads are joined */
 };
 
 /* Where an access may go that needs no question. */
@@ -478,9 +479,10 @@ static bool check_join_loads(struct emit *e, const struct ptx_inst *inst, struct
 	joined.size = (end - begin) * 4;
 	if (joined.size > site->size && (check_find_runs(e, inst, site, runs) == 0
 		|| check_find_runs(e, inst, &joined, runs) > 0)) {
-		const int64_t from = value + ((int64_t)begin - CHECK_MIDDLE) * 4;
-		*w = (struct emit_watched){inst, last, from, from + joined.size};
+		joined.before = ((int64_t)begin - CHECK_MIDDLE) * 4;
 		*site = joined;
+		*w = (struct emit_watched){inst, last, value + site->before,
+			value + site->before + site->size};
 	}
 	return false;
 }
@@ -489,22 +491,20 @@ static void check_watch(struct emit *e, const struct ptx_inst *inst, struct chec
 	LLVMValueRef at, LLVMValueRef lanes)
 {
 	struct check_run runs[CHECK_RUNS];
-	const uint32_t word = check_watch_word(inst, site), size = site->size;
-	const int64_t value = site->place->value;
+	const uint32_t word = check_watch_word(inst, site);
 	if (check_join_loads(e, inst, site)) {
 		return;
 	}
 	const size_t count = check_find_runs(e, inst, site, runs);
+	LLVMValueRef before = emit_scalar(e, 64, (uint64_t)site->before);
+	at = ir_add(e, at, emit_is_vector(e) ? emit_splat(e, before) : before);
 	if (count == 0) {
 		check_note(e, site, at, lanes);
 		check_tell(e, word, RT_WATCH_ANY);
 	}
-	const int64_t before = site->size == size ? 0
-		: e->watched[site->place->reg % countof(e->watched)].begin - value;
 	for (size_t i = 0; i < count; i++) {
 		LLVMValueRef first = LLVMBuildExtractElement(e->builder, at, emit_u32(e, 0), "");
-		first = ir_add(e, first, emit_scalar(e, 64,
-			(uint64_t)(runs[i].offset + before)));
+		first = ir_add(e, first, emit_scalar(e, 64, (uint64_t)runs[i].offset));
 		check_note(e, site, first, ir_and(e, lanes, emit_u32(e, runs[i].lanes)));
 		check_tell(e, word, runs[i].pattern);
 	}
