@@ -128,20 +128,28 @@ __device__ inline void kz_tile_of_elements(kz_element *tile, char *target, const
 }
 #endif
 #ifdef KZ_SERIAL
+/* As much of the source as there is, in elements or words; a line of the tile has room for `line`
+ * of them. */
+template <int line, class T> static __device__ __forceinline__ void kz_take_columns(T *tile,
+	const char *source, const kz_transposed &shape, int columns, int rows)
+{
+#pragma unroll 1
+	for (int column = 0; column < columns; column++) {
+		const T *from = (const T *)(source + column * shape.from_column);
+#pragma unroll 1
+		for (int row = 0; row < rows; row++) {
+			tile[column * line + row] = from[row];
+		}
+	}
+}
+
 /* Lines of the cache in, lines out: strides of powers of two put all of a column in few sets.  What
  * goes out is picked element by element: gathers would take longer. */
 template <bool whole> static __device__ __forceinline__ void kz_tile_of_lines(char *target,
 	const char *source, const kz_transposed &shape, int rows, int columns)
 {
 	kz_element tile[LINE * LINE];
-#pragma unroll 1
-	for (int column = 0; column < columns; column++) {
-		const kz_element *from = (const kz_element *)(source + column * shape.from_column);
-#pragma unroll 1
-		for (int row = 0; row < rows; row++) {
-			tile[column * LINE + row] = from[row];
-		}
-	}
+	kz_take_columns<LINE>(tile, source, shape, columns, rows);
 #pragma unroll 1
 	for (int row = 0; row < rows; row++) {
 		kz_element *to = (kz_element *)(target + row * shape.to_row);
@@ -190,14 +198,7 @@ static __device__ __forceinline__ void kz_tile_of_words(char *target, const char
 	const kz_transposed &shape)
 {
 	kz_word tile[LINE * WORDS];
-#pragma unroll 1
-	for (int column = 0; column < LINE; column++) {
-		const kz_word *from = (const kz_word *)(source + column * shape.from_column);
-#pragma unroll 1
-		for (int i = 0; i < WORDS; i++) {
-			tile[column * WORDS + i] = from[i];
-		}
-	}
+	kz_take_columns<WORDS>(tile, source, shape, LINE, WORDS);
 #pragma unroll 1
 	for (int i = 0; i < LINE * WORDS; i += PER * WORDS) {
 #pragma unroll 1
