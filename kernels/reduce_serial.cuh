@@ -117,12 +117,11 @@ __device__ __forceinline__ void kz_accumulate(kz_acc *slots, const kz_task &task
 		places[slot] += (kz_place)i;
 	});
 	/* The first place of the best value.  Ranks are integers, of which LLVM makes vectors. */
-	kz_place best = kz_rank(values[0]), first = places[0];
+	kz_place best = kz_rank(values[0]), first = KZ_LAST;
 	kz_each_lane(task.width, [&](long long i, long long slot) {
 		const kz_place rank = kz_rank(values[slot]);
 		best = rank > best ? rank : best;
 	});
-	first = kz_rank(values[0]) == best ? first : KZ_LAST;
 	kz_each_lane(task.width, [&](long long i, long long slot) {
 		const kz_place place = kz_rank(values[slot]) == best ? places[slot] : KZ_LAST;
 		first = place < first ? place : first;
