@@ -484,20 +484,19 @@ static void generate_add_flat_loop(struct str *source, const struct generate *ge
 		str_add(source, "}\n");
 		return;
 	}
-	if (pack > 1) {
-		/* what is before the first pack, and after the last one, is block 0's */
-		str_addf(source, "const kz_index before = (0 - (unsigned long long)target / "
-			"sizeof(*target)) %% %d, head = before < count ? before : count;\n", pack);
+	if (pack == 1) {
+		generate_add_turns(source, generate, "count");
+		return;
 	}
-	str_addf(source, "const kz_index packs = (count%s) / %d;\n", pack > 1 ? " - head" : "",
-		pack);
+	/* What is before the first pack, and after the last one, is block 0's. */
+	str_addf(source, "const kz_index before = (0 - (unsigned long long)target / "
+		"sizeof(*target)) %% %d, head = before < count ? before : count;\n"
+		"const kz_index packs = (count - head) / %d;\n", pack, pack);
 	generate_add_turns(source, generate, "packs");
-	if (pack > 1) {
-		str_addf(source, "const kz_index i = threadIdx.x + (threadIdx.x < head ? 0 : packs"
-			" * %d);\nif (blockIdx.x == 0 && i < count) {\n", pack);
-		generate_add_nodes(source, generate);
-		str_add(source, "}\n");
-	}
+	str_addf(source, "const kz_index i = threadIdx.x + (threadIdx.x < head ? 0 : packs * %d);\n"
+		"if (blockIdx.x == 0 && i < count) {\n", pack);
+	generate_add_nodes(source, generate);
+	str_add(source, "}\n");
 }
 
 /* The pointers to a row of every array, from `offset0`, `offset1`, ... */
