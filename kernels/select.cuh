@@ -15,7 +15,7 @@
  * KZ_SERIAL: a tile is the work of one thread.  Rows are split in three steps: the counts of the
  * classes of each tile, the host's scan, and the move.  Else blocks have 256 threads, and rows are
  * split in one pass with a look-back: the selection has counted the keys before each element and
- * those equal to it, so it is known where each class begins.
+ * those equal to it, which tells where each class begins.
  *
  * Before this text: key_order.cuh; look_back.cuh for KZ_SPLIT without KZ_SERIAL; and which kernel
  * is wanted: KZ_SAMPLE, KZ_NARROW, KZ_PICK, KZ_GIVE, KZ_CLASSES, KZ_SPLIT; for the last two
