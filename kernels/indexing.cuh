@@ -208,16 +208,9 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_i64 *places, const unsigned ch
 		const unsigned char *from = mask + first;
 		const int left = (int)kz_min(end - first, PART);
 		int found = 0;
-		if (left == PART) {
-			_Pragma("unroll 16") for (int i = 0; i < PART; i++) {
-				part[found] = (unsigned short)i;
-				found += from[i] != 0;
-			}
-		} else {
-			_Pragma("unroll 1") for (int i = 0; i < left; i++) {
-				part[found] = (unsigned short)i;
-				found += from[i] != 0;
-			}
+		_Pragma("unroll 16") for (int i = 0; i < left; i++) {
+			part[found] = (unsigned short)i;
+			found += from[i] != 0;
 		}
 		_Pragma("unroll 1") for (int i = 0; i < found; i++) {
 			places[at + i] = first + part[i];
