@@ -185,7 +185,7 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_element *b
 			x[i][c] = part.mode ? KZ_FACTOR(part.alpha) * value : value;
 		}
 	}
-	// All columns are computed, for their number is known.
+	// The loops below compute KZ_COLUMNS columns, so those that b does not have are zeros.
 	for (int c = threadIdx.x; c < KZ_COLUMNS; c += KZ_THREADS) {
 		for (int i = 0; c >= width && i < m; i++) {
 			x[i][c] = kz_element();

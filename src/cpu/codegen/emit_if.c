@@ -3,8 +3,8 @@
  * If-conversion at W = 32 (if_convert.h): where lanes of a converged warp part at a small branch,
  * the warp goes through the blocks up to where they meet again under masks, and stays converged.
  *
- * A block runs for the lanes of all ways that lead into it.  One that no lane may come to is
- * skipped then, for an instruction that is done once for all lanes would be done for none.
+ * A block runs for the lanes of all ways that lead into it.  If no lane comes to it, the warp skips
+ * it: an instruction that a warp does once for all its lanes must not run for no lane.
  */
 #include "base/common.h"
 

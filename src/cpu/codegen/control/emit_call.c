@@ -71,7 +71,7 @@ void emit_fail_launch(struct emit *e, const struct ptx_inst *inst)
 		1);
 }
 
-/* Of a lane: put down what it has made, and tell. */
+/* Write down what a lane has made, and tell the runtime. */
 static void call_made(struct emit *e, const struct ptx_inst *inst)
 {
 	uint32_t types = 0;

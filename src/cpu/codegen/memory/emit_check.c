@@ -452,8 +452,8 @@ static uint32_t check_find_words(const struct emit *e, const struct ptx_inst *fi
 	return words;
 }
 
-/* Loads from one pointer that read words side by side are told of by the first one; what it is told
- * of is the site then.  Whether another load has told of this one. */
+/* The first of the loads that read words side by side from one pointer tells the runtime of all of
+ * them: its site becomes all that they read.  True: an earlier load has told of this one. */
 static bool check_join_loads(struct emit *e, const struct ptx_inst *inst, struct check_site *site)
 {
 	struct emit_watched *w = &e->watched[site->place->reg % countof(e->watched)];

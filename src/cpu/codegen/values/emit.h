@@ -147,7 +147,7 @@ struct emit {
 	unsigned checks;                /* a set: see emit_check.c */
 	bool questions;                 /* it asks before accesses, for other checks than those */
 	bool watches;                   /* it tells of all that threads may share */
-	struct emit_watched watched[4]; /* with loads that it has told of: emit_check.c */
+	struct emit_watched watched[4]; /* the last loads that it told of together: emit_check.c */
 	bool asks;                      /* before each access, */
 	uint32_t asked;                 /* so many of these there were, */
 	struct ptx_var **origins;       /* and then these are as origin_find */
