@@ -104,6 +104,20 @@ void *mem_realloc(void *old, size_t size)
 	return alloc_must_fail(size) ? NULL : realloc(old, size ? size : 1);
 }
 
+void *mem_grow(void *old, size_t count, size_t *cap, size_t size)
+{
+	size_t more, bytes;
+	if (count < *cap) {
+		return old;
+	}
+	if (!size_mul(&more, *cap > 0 ? *cap : 4, 2) || !size_mul(&bytes, more, size)) {
+		return NULL;
+	}
+	void *grown = mem_realloc(old, bytes);
+	*cap = grown ? more : *cap;
+	return grown;
+}
+
 char *mem_strdup(const char *text)
 {
 	return mem_strndup(text, strlen(text));

@@ -11,6 +11,9 @@
 void *mem_alloc(size_t size);                /* not cleared */
 void *mem_zalloc(size_t count, size_t size); /* cleared, count * size checked */
 void *mem_realloc(void *old, size_t size);
+/* An array with room for one element more than `count`: the old one, or a larger one, whose room
+ * is *cap then.  NULL: the old one stays.  Neither is cleared. */
+void *mem_grow(void *old, size_t count, size_t *cap, size_t size);
 char *mem_strdup(const char *text);
 char *mem_strndup(const char *text, size_t len);
 void mem_free(void *memory);

@@ -47,6 +47,35 @@ START_TEST(the_nth_request_fails_and_the_next_one_passes)
 }
 END_TEST
 
+START_TEST(an_array_grows_if_it_is_full)
+{
+	size_t cap = 0;
+	uint64_t *items = NULL;
+	for (size_t i = 0; i < 1000; i++) {
+		uint64_t *grown = mem_grow(items, i, &cap, sizeof(*items));
+		ck_assert_ptr_nonnull(grown);
+		ck_assert(i == 0 || i % 8 == 0 || grown == items);
+		ck_assert_uint_gt(cap, i);
+		items = grown;
+		items[i] = i;
+	}
+	for (size_t i = 0; i < 1000; i++) {
+		ck_assert_uint_eq(items[i], i);
+	}
+	const size_t full = cap;
+	mem_fail_after(0);
+	ck_assert_ptr_null(mem_grow(items, full, &cap, sizeof(*items)));
+	mem_fail_after(-1);
+	ck_assert_uint_eq(cap, full);
+	ck_assert_uint_eq(items[999], 999);
+	cap = SIZE_MAX / 2 + 1;
+	ck_assert_ptr_null(mem_grow(items, cap, &cap, 1));
+	cap = SIZE_MAX / 16;
+	ck_assert_ptr_null(mem_grow(items, cap, &cap, sizeof(*items) + 1));
+	mem_free(items);
+}
+END_TEST
+
 START_TEST(memory_of_no_bytes_is_memory)
 {
 	void *a = mem_alloc(0), *b = mem_zalloc(0, 8), *c = mem_realloc(NULL, 0);
@@ -378,6 +407,7 @@ static TCase *alloc_case(void)
 	TCase *tc = tcase_create("alloc");
 	tcase_add_test(tc, size_arithmetic_refuses_what_does_not_fit);
 	tcase_add_test(tc, the_nth_request_fails_and_the_next_one_passes);
+	tcase_add_test(tc, an_array_grows_if_it_is_full);
 	tcase_add_test(tc, memory_of_no_bytes_is_memory);
 	tcase_add_test(tc, a_text_is_duplicated_up_to_its_end);
 	return tc;

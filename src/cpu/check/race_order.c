@@ -114,12 +114,10 @@ static void *order_grow(struct race_order *order, void *items, size_t count, siz
 	if (count < *cap) {
 		return items;
 	}
-	const size_t more = *cap > 0 ? 2 * *cap : 8;
 	fault_hold();
-	void *grown = mem_realloc(items, more * size);
+	void *grown = mem_grow(items, count, cap, size);
 	fault_release();
 	order->failed |= !grown;
-	*cap = grown ? more : *cap;
 	return grown;
 }
 

@@ -44,15 +44,11 @@ static struct line_cost *cost_find(struct cost_list *list, uint32_t place, enum 
 	if (i > 0) {
 		return &list->items[i - 1];
 	}
-	if (list->count == list->cap) {
-		const size_t cap = 2 * list->cap + 16;
-		struct line_cost *items = mem_realloc(list->items, cap * sizeof(*items));
-		if (!items) {
-			return NULL; // and the line has no report
-		}
-		list->items = items;
-		list->cap = cap;
+	struct line_cost *items = mem_grow(list->items, list->count, &list->cap, sizeof(*items));
+	if (!items) {
+		return NULL; // and the line has no report
 	}
+	list->items = items;
 	list->items[list->count] = (struct line_cost){.place = place, .check = check};
 	return &list->items[list->count++];
 }

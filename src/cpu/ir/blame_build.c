@@ -21,32 +21,24 @@ struct ptx_operand blame_number(int64_t value)
 
 unsigned blame_temp(struct blame *b, enum ptx_type type)
 {
-	if (b->reg_count == b->reg_cap) {
-		const size_t cap = 2 * b->reg_cap + 16;
-		struct ptx_reg *regs = mem_realloc(b->regs, cap * sizeof(*regs));
-		if (!regs) {
-			b->failed = true;
-			return 0;
-		}
-		b->regs = regs;
-		b->reg_cap = cap;
+	struct ptx_reg *regs = mem_grow(b->regs, b->reg_count, &b->reg_cap, sizeof(*regs));
+	if (!regs) {
+		b->failed = true;
+		return 0;
 	}
+	b->regs = regs;
 	b->regs[b->reg_count] = (struct ptx_reg){"%blame", type};
 	return (unsigned)b->reg_count++;
 }
 
 struct ptx_inst *blame_add(struct blame *b, struct ptx_inst inst)
 {
-	if (b->count == b->cap) {
-		const size_t cap = 2 * b->cap + 64;
-		struct ptx_inst *insts = mem_realloc(b->insts, cap * sizeof(*insts));
-		if (!insts) {
-			b->failed = true;
-			return &b->nowhere;
-		}
-		b->insts = insts;
-		b->cap = cap;
+	struct ptx_inst *insts = mem_grow(b->insts, b->count, &b->cap, sizeof(*insts));
+	if (!insts) {
+		b->failed = true;
+		return &b->nowhere;
 	}
+	b->insts = insts;
 	b->insts[b->count] = inst;
 	return &b->insts[b->count++];
 }

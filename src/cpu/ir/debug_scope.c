@@ -184,16 +184,13 @@ static void scope_add_range(struct scopes *s, size_t low, size_t high, const cha
 	if (!reg || low >= high || high == SIZE_MAX) {
 		return;
 	}
-	if (s->range_count == s->range_cap) {
-		size_t cap = s->range_cap > 0 ? 2 * s->range_cap : 32;
-		struct scope_range *ranges = mem_realloc(s->ranges, cap * sizeof(*ranges));
-		if (!ranges) {
-			s->failed = true;
-			return;
-		}
-		s->ranges = ranges;
-		s->range_cap = cap;
+	struct scope_range *ranges = mem_grow(s->ranges, s->range_count, &s->range_cap,
+		sizeof(*ranges));
+	if (!ranges) {
+		s->failed = true;
+		return;
 	}
+	s->ranges = ranges;
 	s->ranges[s->range_count++] = (struct scope_range){.low = low, .high = high,
 		.reg = (unsigned)(reg - s->func->regs), .scope = scope,
 		.var = scope->var_count - 1};

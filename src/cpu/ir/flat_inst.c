@@ -43,19 +43,12 @@ void *flat_keep(struct flat *f, size_t count, size_t size)
 void *flat_add(struct flat *f, struct flat_list *list, size_t size)
 {
 	assert(size <= sizeof(f->spare));
-	if (list->count == list->cap) {
-		size_t cap, bytes;
-		void *data = NULL;
-		if (size_mul(&cap, list->cap ? list->cap : 32, 2) && size_mul(&bytes, cap, size)) {
-			data = mem_realloc(list->data, bytes);
-		}
-		if (!data) {
-			flat_no_memory(f);
-			return &f->spare;
-		}
-		list->data = data;
-		list->cap = cap;
+	void *data = mem_grow(list->data, list->count, &list->cap, size);
+	if (!data) {
+		flat_no_memory(f);
+		return &f->spare;
 	}
+	list->data = data;
 	return memset((char *)list->data + list->count++ * size, 0, size);
 }
 

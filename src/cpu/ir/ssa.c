@@ -63,16 +63,12 @@ struct ssa {
 
 static void ssa_add(struct ssa *s, struct ssa_list *list, size_t item)
 {
-	if (list->count == list->cap) {
-		size_t cap = list->cap > 0 ? 2 * list->cap : 4;
-		size_t *data = mem_realloc(list->data, cap * sizeof(*data));
-		if (!data) {
-			s->failed = true;
-			return;
-		}
-		list->data = data;
-		list->cap = cap;
+	size_t *data = mem_grow(list->data, list->count, &list->cap, sizeof(*data));
+	if (!data) {
+		s->failed = true;
+		return;
 	}
+	list->data = data;
 	list->data[list->count++] = item;
 }
 
@@ -258,16 +254,13 @@ static bool ssa_make_phis(struct ssa *s)
 
 static unsigned ssa_value(struct ssa *s, size_t reg, unsigned old, bool is_zero)
 {
-	if (s->value_count == s->value_cap) {
-		size_t cap = s->value_cap > 0 ? 2 * s->value_cap : 64;
-		struct ptx_value *values = mem_realloc(s->values, cap * sizeof(*values));
-		if (!values) {
-			s->failed = true;
-			return 0;
-		}
-		s->values = values;
-		s->value_cap = cap;
+	struct ptx_value *values = mem_grow(s->values, s->value_count, &s->value_cap,
+		sizeof(*values));
+	if (!values) {
+		s->failed = true;
+		return 0;
 	}
+	s->values = values;
 	s->values[s->value_count] = (struct ptx_value){(unsigned)reg, old, is_zero};
 	return (unsigned)s->value_count++;
 }

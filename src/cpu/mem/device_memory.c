@@ -278,17 +278,10 @@ static uint64_t memory_take_room(struct device_memory *memory, struct memory_zon
 
 static bool memory_reserve_slot(struct device_memory *memory)
 {
-	if (memory->count < memory->cap) {
-		return true;
-	}
-	size_t cap = memory->cap > 0 ? memory->cap * 2 : 64;
-	struct memory_range *ranges = mem_realloc(memory->ranges, cap * sizeof(*ranges));
-	if (!ranges) {
-		return false;
-	}
-	memory->ranges = ranges;
-	memory->cap = cap;
-	return true;
+	struct memory_range *ranges = mem_grow(memory->ranges, memory->count, &memory->cap,
+		sizeof(*ranges));
+	memory->ranges = ranges ? ranges : memory->ranges;
+	return ranges;
 }
 
 /* Insert a range at an address and an index that memory_find_room has found. */

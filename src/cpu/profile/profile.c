@@ -126,15 +126,12 @@ struct profile_finder {
 static size_t profile_add_place(struct profile_finder *f, const struct profile_place *wish)
 {
 	struct profile_kernel *kernel = f->kernel;
-	if (kernel->place_count == f->cap) {
-		const size_t more = f->cap > 0 ? f->cap * 2 : 32;
-		void *grown = mem_realloc(kernel->places, more * sizeof(*kernel->places));
-		if (!grown) {
-			return SIZE_MAX;
-		}
-		kernel->places = grown;
-		f->cap = more;
+	void *grown = mem_grow(kernel->places, kernel->place_count, &f->cap,
+		sizeof(*kernel->places));
+	if (!grown) {
+		return SIZE_MAX;
 	}
+	kernel->places = grown;
 	struct profile_place *place = &kernel->places[kernel->place_count];
 	*place = *wish;
 	place->file = wish->file ? mem_strdup(wish->file) : NULL;

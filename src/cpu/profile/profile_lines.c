@@ -138,16 +138,12 @@ static void lines_add(struct lines_table *t)
 	if (t->line <= 0 || t->line > UINT32_MAX || t->address > UINT32_MAX || t->failed) {
 		return;
 	}
-	if (t->count == t->cap) {
-		const size_t more = t->cap > 0 ? t->cap * 2 : 64;
-		void *grown = mem_realloc(t->rows, more * sizeof(*t->rows));
-		if (!grown) {
-			t->failed = true;
-			return;
-		}
-		t->rows = grown;
-		t->cap = more;
+	void *grown = mem_grow(t->rows, t->count, &t->cap, sizeof(*t->rows));
+	if (!grown) {
+		t->failed = true;
+		return;
 	}
+	t->rows = grown;
 	t->rows[t->count++] = (struct profile_row){(uint32_t)t->address, (uint32_t)t->line};
 }
 

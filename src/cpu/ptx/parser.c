@@ -192,19 +192,12 @@ void *parser_alloc(struct parser *p, size_t count, size_t size)
 
 void *list_add(struct parser *p, struct parse_list *list, size_t size)
 {
-	if (list->count == list->cap) {
-		size_t cap, bytes;
-		void *data = NULL;
-		if (size_mul(&cap, list->cap ? list->cap : 8, 2) && size_mul(&bytes, cap, size)) {
-			data = mem_realloc(list->data, bytes);
-		}
-		if (!data) {
-			parser_no_memory(p);
-			return NULL;
-		}
-		list->data = data;
-		list->cap = cap;
+	void *data = mem_grow(list->data, list->count, &list->cap, size);
+	if (!data) {
+		parser_no_memory(p);
+		return NULL;
 	}
+	list->data = data;
 	void *element = (char *)list->data + list->count++ * size;
 	return memset(element, 0, size);
 }

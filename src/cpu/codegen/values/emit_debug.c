@@ -141,17 +141,14 @@ static struct debug_place debug_place(struct emit *e, const struct ptx_scope *sc
 		struct debug_place outer = debug_place(e, scope->outer, scope->call);
 		place.inlined_at = debug_location(e, scope->call, &outer);
 	}
-	if (d->place_count == d->place_cap) {
-		size_t cap = d->place_cap > 0 ? 2 * d->place_cap : 16;
-		struct debug_place *places = mem_realloc(d->places, cap * sizeof(*places));
-		if (!places) {
-			e->failed = true;
-			ptx_no_memory(e->diag);
-			return place;
-		}
-		d->places = places;
-		d->place_cap = cap;
+	struct debug_place *places = mem_grow(d->places, d->place_count, &d->place_cap,
+		sizeof(*places));
+	if (!places) {
+		e->failed = true;
+		ptx_no_memory(e->diag);
+		return place;
 	}
+	d->places = places;
 	d->places[d->place_count++] = place;
 	return place;
 }

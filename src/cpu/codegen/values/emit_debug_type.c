@@ -33,16 +33,12 @@ static void type_keep(struct debug_types *types, const struct dwarf_die *die, LL
 		known->di = di;
 		return;
 	}
-	if (types->count == types->cap) {
-		size_t cap = types->cap > 0 ? 2 * types->cap : 32;
-		struct debug_type *made = mem_realloc(types->made, cap * sizeof(*made));
-		if (!made) {
-			types->failed = true;
-			return;
-		}
-		types->made = made;
-		types->cap = cap;
+	struct debug_type *made = mem_grow(types->made, types->count, &types->cap, sizeof(*made));
+	if (!made) {
+		types->failed = true;
+		return;
 	}
+	types->made = made;
 	types->made[types->count++] = (struct debug_type){die, di};
 }
 
