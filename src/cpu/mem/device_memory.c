@@ -891,19 +891,6 @@ static void memory_add_element(const struct memory_range *range, uint64_t addres
 	str_free(&add);
 }
 
-void memory_describe_element(struct device_memory *memory, uint64_t address, char *text,
-	size_t size)
-{
-	pthread_mutex_lock(&memory->lock);
-	const size_t above = memory_range_above(memory, address);
-	text[0] = '\0';
-	if (above > 0 && address - memory->ranges[above - 1].address
-	    < memory->ranges[above - 1].size) {
-		memory_add_element(&memory->ranges[above - 1], address, text, size);
-	}
-	pthread_mutex_unlock(&memory->lock);
-}
-
 /* The range that a wild access most likely missed: the nearest one, if it is near. */
 static void memory_describe_locked(const struct device_memory *memory, uint64_t address, char *text,
 	size_t size)

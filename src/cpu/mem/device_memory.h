@@ -183,8 +183,5 @@ void memory_describe(struct device_memory *memory, uint64_t address, char *text,
  * is: ", element [3, 7] of an array (4, 8) of float32". */
 void memory_name_array(struct device_memory *memory, uint64_t address,
 	const struct kudzu_array *array);
-/* That alone; "" for an address that is not in an array. */
-void memory_describe_element(struct device_memory *memory, uint64_t address, char *text,
-	size_t size);
 
 #endif
