@@ -285,11 +285,7 @@ static void access_report_unwritten(const struct access *access, uint64_t bad, u
 	access_describe(access, bad, where, sizeof(where));
 	snprintf(side->what, sizeof(side->what), "use of %u byte%s at %s, before anything was "
 		"written there", access->size, access->size == 1 ? "" : "s", where);
-	side->line = warp->line;
-	for (int axis = 0; axis < 3; axis++) {
-		side->block[axis] = warp->ctaid[axis];
-		side->thread[axis] = warp->launch->tid[axis][warp->first + access->lane];
-	}
+	report_set_side(side, warp->launch, warp->ctaid, warp->first + access->lane, warp->line);
 	report_add(&report);
 }
 

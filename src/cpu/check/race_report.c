@@ -26,16 +26,13 @@ bool race_is_reported(struct race *race, uint64_t pair)
 	return false;
 }
 
-static void race_report_fill_thread(struct report_side *side, const struct race *race,
-	uint32_t block, uint32_t thread)
+static void race_report_set_side(struct report_side *side, const struct race *race,
+	const struct race_mark *mark, uint32_t thread)
 {
 	const uint32_t *grid = race->launch->nctaid;
-	side->block[0] = block % grid[0];
-	side->block[1] = block / grid[0] % grid[1];
-	side->block[2] = block / grid[0] / grid[1];
-	for (int axis = 0; axis < 3; axis++) {
-		side->thread[axis] = race->launch->tid[axis][thread];
-	}
+	const uint32_t block[3] = {mark->block % grid[0], mark->block / grid[0] % grid[1],
+		mark->block / grid[0] / grid[1]};
+	report_set_side(side, race->launch, block, thread, mark->line);
 }
 
 static const char *race_report_verb(const struct race_mark *mark, bool is_write)
@@ -112,11 +109,8 @@ void race_report(struct rt_warp *warp, const struct race_mark *old, bool old_wri
 		race_report_missing(old, new, block, new->thread), where);
 	snprintf(report.sides[1].what, sizeof(report.sides[1].what), "the %s is here",
 		race_report_verb(old, old_writes));
-	report.sides[0].line = new->line;
-	report.sides[1].line = old->line;
-	race_report_fill_thread(&report.sides[0], race, block->number, new->thread);
-	race_report_fill_thread(&report.sides[1], race, old->block,
-		race_report_other_thread(old, new));
+	race_report_set_side(&report.sides[0], race, new, new->thread);
+	race_report_set_side(&report.sides[1], race, old, race_report_other_thread(old, new));
 	report_add(&report);
 	fault_release();
 }
@@ -133,8 +127,7 @@ void race_report_full(struct rt_warp *warp, const struct race_mark *new, uint64_
 	fault_hold();
 	snprintf(report.sides[0].what, sizeof(report.sides[0].what),
 		"memory ran out: from here on not all accesses are checked");
-	report.sides[0].line = new->line;
-	race_report_fill_thread(&report.sides[0], race, new->block, new->thread);
+	race_report_set_side(&report.sides[0], race, new, new->thread);
 	report_add(&report);
 	fault_release();
 }

@@ -402,6 +402,16 @@ static void report_drop(const struct report *report)
 	report_tell(reports.rest);
 }
 
+void report_set_side(struct report_side *side, const struct rt_launch *launch,
+	const uint32_t block[3], uint32_t thread, uint32_t line)
+{
+	side->line = line;
+	for (int axis = 0; axis < 3; axis++) {
+		side->block[axis] = block[axis];
+		side->thread[axis] = launch->tid[axis][thread];
+	}
+}
+
 void report_add(const struct report *report)
 {
 	fault_hold();

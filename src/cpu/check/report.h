@@ -24,6 +24,9 @@ struct report {
 	struct report_side sides[KUDZU_REPORT_SIDES];
 };
 
+/* Say that a thread of a block was at a line of PTX: all of a side but its `what`. */
+void report_set_side(struct report_side *side, const struct rt_launch *launch,
+	const uint32_t block[3], uint32_t thread, uint32_t line);
 /* Add a report, unless it is suppressed.  One of the same check, kernel and places is counted. */
 void report_add(const struct report *report);
 /* Write the file of KUDZU_CHECK_REPORT, if there is one: when a check becomes active, and when the

@@ -13,17 +13,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
-
-static void sync_fill_side(struct report_side *side, const struct rt_warp *warp,
-	struct sync_place place)
-{
-	side->line = place.line;
-	memcpy(side->block, warp->ctaid, sizeof(side->block));
-	for (int axis = 0; axis < 3; axis++) {
-		side->thread[axis] = warp->launch->tid[axis][place.thread];
-	}
-}
 
 void sync_report(const struct rt_warp *warp, struct sync_place place,
 	const struct sync_place *other, const char *other_what, const char *format, ...)
@@ -35,10 +24,11 @@ void sync_report(const struct rt_warp *warp, struct sync_place place,
 	va_start(args, format);
 	vsnprintf(report.sides[0].what, sizeof(report.sides[0].what), format, args);
 	va_end(args);
-	sync_fill_side(&report.sides[0], warp, place);
+	report_set_side(&report.sides[0], warp->launch, warp->ctaid, place.thread, place.line);
 	if (other) {
 		snprintf(report.sides[1].what, sizeof(report.sides[1].what), "%s", other_what);
-		sync_fill_side(&report.sides[1], warp, *other);
+		report_set_side(&report.sides[1], warp->launch, warp->ctaid, other->thread,
+			other->line);
 	}
 	report_add(&report);
 	fault_release();

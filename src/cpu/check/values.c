@@ -240,11 +240,7 @@ void values_report(struct rt_warp *warp, uint32_t lane, uint32_t blame)
 	struct rt_made made;
 	values_find_place(&place, warp, lane, blame & ~CHECK_BLAME_INT);
 	fault_hold();
-	side->line = place.line;
-	memcpy(side->block, warp->ctaid, sizeof(side->block));
-	for (int axis = 0; axis < 3; axis++) {
-		side->thread[axis] = warp->launch->tid[axis][place.thread];
-	}
+	report_set_side(side, warp->launch, place.block, place.thread, place.line);
 	if (!values_find(&made, &place)) {
 		snprintf(side->what, sizeof(side->what), is_int
 			? "the result of this operation does not fit, or is not defined"

@@ -16,7 +16,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* What a line costs. */
 struct line_cost {
@@ -123,13 +122,9 @@ static void cost_report(const struct launch_job *job, const struct line_cost *co
 			"takes %.3g turns here instead of %.3g: threads want different words of "
 			"the same bank", moved, least);
 	}
-	side->line = cost->ptx_line;
-	side->block[0] = (uint32_t)cost->block;
-	side->block[1] = (uint32_t)(cost->block >> 32 & 0xffff);
-	side->block[2] = (uint32_t)(cost->block >> 48);
-	for (int axis = 0; axis < 3; axis++) {
-		side->thread[axis] = job->launch.tid[axis][cost->first];
-	}
+	const uint32_t block[3] = {(uint32_t)cost->block, (uint32_t)(cost->block >> 32 & 0xffff),
+		(uint32_t)(cost->block >> 48)};
+	report_set_side(side, &job->launch, block, cost->first, cost->ptx_line);
 	report_add(&report);
 }
 
