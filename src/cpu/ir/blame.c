@@ -47,11 +47,6 @@ static void blame_guard(struct ptx_inst *inst, struct ptx_operand pred)
 
 /* --- Which registers may have blame --- */
 
-static bool blame_computes(const struct ptx_inst *inst)
-{
-	return ptx_computes(inst->op);
-}
-
 /* Comparisons and conversions to integers hide that a float is wrong. */
 static bool blame_hides_nan(const struct ptx_inst *inst)
 {
@@ -117,7 +112,7 @@ static bool blame_find_kinds(struct blame *b)
 		for (size_t i = 0; i < b->func->inst_count; i++) {
 			const struct ptx_inst *inst = &b->func->insts[i];
 			v.kinds = 0;
-			if (!blame_computes(inst)) {
+			if (!ptx_computes(inst->op)) {
 				continue;
 			}
 			blame_visit(&v, inst, false, blame_see_read);
@@ -287,7 +282,7 @@ static void blame_do_inst(struct blame *b)
 	    && b->blames[inst->guard]) {
 		blame_report(b, blame_reg(b->blames[inst->guard]), false);
 	}
-	if (blame_computes(inst)) {
+	if (ptx_computes(inst->op)) {
 		blame_do_compute(b);
 		return;
 	}

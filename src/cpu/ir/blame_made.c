@@ -145,21 +145,23 @@ static struct ptx_operand made_and_not(struct blame *b, struct ptx_operand is,
 	return blame_binary(b, PTX_OP_AND, PTX_PRED, is, not);
 }
 
+/* Whether an operand is a constant of these bits, as an f32 or as an f64. */
+static bool made_is_constant(const struct ptx_operand *operand, uint32_t f32, uint64_t f64)
+{
+	return operand->kind == PTX_FLOAT
+		&& ((operand->real_width == 32 && operand->real_bits == f32)
+			|| (operand->real_width == 64 && operand->real_bits == f64));
+}
+
 /* Whether a constant is the NaN that the math library returns.  Programs write others. */
 static bool made_is_library_nan(const struct ptx_operand *operand)
 {
-	return operand->kind == PTX_FLOAT
-		&& ((operand->real_width == 32 && operand->real_bits == 0x7fffffff)
-			|| (operand->real_width == 64
-				&& operand->real_bits == UINT64_C(0xfff8000000000000)));
+	return made_is_constant(operand, 0x7fffffff, UINT64_C(0xfff8000000000000));
 }
 
 static bool made_is_minus_infinity(const struct ptx_operand *operand)
 {
-	return operand->kind == PTX_FLOAT
-		&& ((operand->real_width == 32 && operand->real_bits == 0xff800000)
-			|| (operand->real_width == 64
-				&& operand->real_bits == UINT64_C(0xfff0000000000000)));
+	return made_is_constant(operand, 0xff800000, UINT64_C(0xfff0000000000000));
 }
 
 /* What x is in selp -infinity, y, x == 0: a logarithm; NULL: it is something else. */

@@ -55,12 +55,14 @@ static inline bool blame_is_number(const struct ptx_operand *operand, int64_t va
 }
 
 /*
- * blame_made.c: what an instruction may make, as a set.  begin is called in front of it, and gives
- * a predicate: the operands are such that it makes something wrong, if its result shows it, too;
- * wrong gives, after it, the predicate that its result is wrong, whatever made it.
+ * blame_made.c: blame_makes says what an instruction may make, as a set.  blame_begin is called in
+ * front of the instruction, and finds out what its operands say; blame_end is called after it, and
+ * gives the predicates.
  */
 struct blame_made {
-	struct ptx_operand parts[2];  /* predicates; of a pair one for each element */
+	struct ptx_operand parts[2];  /* predicates; of a pair one for each element: an operand is
+	                                 not finite.  For what the result does not show, parts[0]:
+	                                 the instruction makes something wrong */
 	struct ptx_operand args[3];   /* as they were before, for the report */
 	enum ptx_type types[4];       /* of the result, and of these */
 	unsigned arg_count;
