@@ -238,7 +238,7 @@ static inline struct race_row *shadow_row(struct race_line *line, unsigned i)
 	return i < RACE_OWN_ROWS ? &line->rows[i] : &line->more[i - RACE_OWN_ROWS];
 }
 
-/* Get memory for cells, or for rows; false: there is none. */
+/* Get memory for cells, or for rows; false: no memory. */
 static bool shadow_widen(struct race_shadow *shadow, struct race_line *line)
 {
 	if (!line->cells) {

@@ -9,7 +9,7 @@
  * The text of a report is like a compiler's: the place in the source, what is wrong there, and the
  * line with a caret; then notes that say through which calls the code was inlined, what the other
  * side is, and which thread of which kernel it was.  If KUDZU_CHECK is set, the text goes to
- * standard error at once, so it is there even if the program crashes later.
+ * standard error at once, and a crash later does not lose it.
  */
 #include "base/common.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The file of KUDZU_CHECK_REPORT.  It exists as soon as a check is active: an empty list says that
- * nothing was found, and a missing file that nothing was checked.  It is written again for each
- * report, so it is complete whenever the program ends, or is killed.
+ * nothing was found, and a missing file that nothing was checked.  Each report writes it again, and
+ * thus makes it complete, whenever the program ends or is killed.
  *
  * All processes of a run share the file, under a lock.  Each report is one line, which begins with
  * the number of its process.  A process takes the lines of the others as they are, and writes its

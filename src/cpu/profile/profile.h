@@ -41,10 +41,12 @@ void profile_code_release(struct profile_code *code);
 size_t profile_count(const struct profile_code *code);
 
 /* An access of a kernel: its line of PTX, the number of its place in the source, and its first
- * counter.  Of those after the first `*next` instructions, which goes on; false: there is none. */
+ * counter. */
 struct profile_access {
 	uint32_t ptx_line, place, first;
 };
+/* Get the first access from the instruction `*next` on, and move `*next` past it; false: no more
+ * accesses follow. */
 bool profile_next_access(const struct profile_code *code, size_t *next, struct profile_access *out);
 
 /* A launch that has ended. */
