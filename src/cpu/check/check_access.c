@@ -314,13 +314,7 @@ static void access_check_init(const struct access *access, uint32_t lanes)
 static bool access_check_device(const struct access *access, struct rt_range *range)
 {
 	const struct rt_host *host = access->warp->launch->host;
-	struct memory_range memory;
-	if (!memory_find(access->kernel->memory, access->at, &memory)) {
-		return true;
-	}
-	if (host->may_access(host, access->at, access->size)) {
-		*range = memory.kind == MEMORY_MAPPED ? *range
-			: (struct rt_range){memory.address, memory.size};
+	if (host->may_access(host, access->at, access->size, range)) {
 		return true;
 	}
 	char text[128];
@@ -330,29 +324,44 @@ static bool access_check_device(const struct access *access, struct rt_range *ra
 	return false;
 }
 
+/* Those of the lanes whose access is not in a range: most warps access one allocation. */
+static uint32_t access_find_outside(const struct access *access, uint32_t lanes,
+	struct rt_range range)
+{
+	const uint64_t room = range.size < access->size ? 0 : range.size - access->size + 1;
+	uint32_t outside = 0;
+	for (unsigned lane = 0; lane < RT_MAX_WIDTH; lane++) {
+		outside |= (uint32_t)(access->warp->at[lane] - range.begin >= room) << lane;
+	}
+	return outside & lanes;
+}
+
 uint32_t access_check(struct rt_warp *warp, uint32_t access, uint32_t var)
 {
 	const struct check_kernel *kernel = warp->launch->check;
 	struct access one = {.warp = warp, .kernel = kernel, .size = warp->access,
 		.is_shared = access >> 8 & 1, .kind = (enum rt_access)(access & 0xff)};
 	struct rt_range range = {0}, *kept = &warp->ranges[access >> 16];
-	for (uint32_t left = one.kind == RT_USES ? 0 : warp->gathers; left != 0;
-	     left &= left - 1) {
+	const bool is_exact = kernel->checks & check_bit(CHECK_MEMORY);
+	const bool has_peers = warp->launch->host->may_access;
+	const bool asks = one.kind != RT_USES && (is_exact || has_peers);
+	for (uint32_t left = asks ? warp->gathers : 0; left != 0;) {
 		one.lane = (unsigned)__builtin_ctz(left);
 		one.at = warp->at[one.lane];
-		if ((warp->launch->host->may_access && !access_check_device(&one, &range))
-		    || (kernel->checks & check_bit(CHECK_MEMORY)
-			&& !access_check_memory(&one, var, &range))) {
+		if ((has_peers && !access_check_device(&one, &range))
+		    || (is_exact && !access_check_memory(&one, var, &range))) {
 			return 1u << one.lane;
 		}
+		left &= left - 1;
+		left = is_exact ? left : access_find_outside(&one, left, range);
 	}
 	if (kernel->checks & check_bit(CHECK_INIT)
 	    && (one.kind == RT_USES || one.kind == RT_CHANGES)) {
 		access_check_init(&one, warp->gathers);
 	}
-	if (kernel->checks & check_bit(CHECK_MEMORY)) {
+	if (is_exact) {
 		warp->access = 0;
-	} else if (!warp->launch->host->may_access) {
+	} else if (!has_peers) {
 		range = (struct rt_range){0, UINT64_MAX};
 	}
 	*kept = range.size > 0 ? range : *kept;

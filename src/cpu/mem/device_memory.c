@@ -599,15 +599,18 @@ static bool memory_range_allows(const struct memory_range *range, unsigned devic
 }
 
 bool memory_allows(struct device_memory *memory, unsigned device, unsigned peers, uint64_t address,
-	size_t size)
+	size_t size, struct memory_range *out)
 {
 	bool ok = true;
 	if (!memory_covers(memory, address)) {
 		return true;
 	}
 	pthread_mutex_lock(&memory->lock);
-	for (uint64_t end = address + size; ok && address < end;) {
+	for (uint64_t end = address + size; ok && address < end; out = NULL) {
 		const struct memory_range *range = memory_range_at(memory, address);
+		if (range && out) {
+			*out = *range;
+		}
 		ok = range && memory_range_allows(range, device, peers);
 		address = ok ? range->address + range->size : address;
 	}

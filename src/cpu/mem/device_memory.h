@@ -128,9 +128,10 @@ bool memory_holds(struct device_memory *memory, uint64_t address, size_t size, b
 	struct memory_range *out);
 /* Whether a device, which has access to the memory of `peers`, a set of devices, may access all of
  * [address, address + size); true where no device has memory.  Pools and mappings give access
- * themselves. */
+ * themselves.  The allocation that holds the address, if there is one, goes to *out unless that is
+ * NULL. */
 bool memory_allows(struct device_memory *memory, unsigned device, unsigned peers, uint64_t address,
-	size_t size);
+	size_t size, struct memory_range *out);
 /* Whether an address lies in the device's range, allocated or not, or in the gaps around it. */
 bool memory_covers(const struct device_memory *memory, uint64_t address);
 /* Bytes of a device in use, in whole pages. */

@@ -217,11 +217,18 @@ static const struct context *context_of_host(const struct rt_host *host)
 	return (const void *)((const char *)host - offsetof(struct context, host));
 }
 
-bool context_may_access(const struct rt_host *host, uint64_t address, size_t size)
+bool context_may_access(const struct rt_host *host, uint64_t address, size_t size,
+	struct rt_range *out)
 {
 	const struct context *context = context_of_host(host);
-	return memory_allows(context->device->memory, context->device->ordinal,
-		atomic_load_explicit(&context->peers, memory_order_relaxed), address, size);
+	struct memory_range range = {0};
+	const bool may = memory_allows(context->device->memory, context->device->ordinal,
+		atomic_load_explicit(&context->peers, memory_order_relaxed), address, size,
+		&range);
+	if (out && may && range.size > 0 && range.kind != MEMORY_MAPPED) {
+		*out = (struct rt_range){range.address, range.size};
+	}
+	return may || range.size == 0; // else nothing is there, and the access traps
 }
 
 CUresult api_allocate(const char *call, CUdeviceptr *out, const struct memory_range *wish)

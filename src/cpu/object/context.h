@@ -82,7 +82,8 @@ void context_poison(struct context *context, CUresult code, const char *format, 
 bool context_open_heap(struct context *context);
 
 /* What rt_host.may_access is. */
-bool context_may_access(const struct rt_host *host, uint64_t address, size_t size);
+bool context_may_access(const struct rt_host *host, uint64_t address, size_t size,
+	struct rt_range *out);
 
 /* Allocate for a context, wish->owner, or say why not. */
 CUresult api_allocate(const char *call, CUdeviceptr *out, const struct memory_range *wish);

@@ -195,9 +195,11 @@ struct rt_host {
 	const struct surface *(*find_surface)(uint64_t handle);
 	uint32_t *(*find_condition)(uint64_t handle); /* where the value of a graph's condition
 	                                                 is */
-	/* Whether kernels may access all these bytes.  The driver sets it if there are several
-	 * devices. */
-	bool (*may_access)(const struct rt_host *host, uint64_t address, size_t size);
+	/* Whether kernels may access all these bytes.  If so, and they may as well access all of an
+	 * allocation that has them, that goes to *out unless it is NULL.  The driver sets it if
+	 * there are several devices. */
+	bool (*may_access)(const struct rt_host *host, uint64_t address, size_t size,
+		struct rt_range *out);
 	/* What rt_calls.check is.  The driver sets it. */
 	uint32_t (*check)(struct rt_warp *warp, uint32_t access, uint32_t var);
 	/* What rt_calls.watch is; and threads of a warp, `set`, have met at a collective.  The

@@ -43,7 +43,7 @@ static bool rt_fetch_may_access(struct rt_warp *warp, const void *data)
 	const struct rt_launch *launch = warp->launch;
 	const uint64_t at = (uintptr_t)data;
 	if (likely(!launch->check) || !launch->host->may_access
-	    || launch->host->may_access(launch->host, at, 1)) {
+	    || launch->host->may_access(launch->host, at, 1, NULL)) {
 		return true;
 	}
 	rt_fail(warp, CUDA_ERROR_ILLEGAL_ADDRESS, "access to a texture or a surface at 0x%llx in "

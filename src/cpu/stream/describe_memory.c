@@ -68,7 +68,7 @@ static CUresult describe_check_access(const char *call, struct context *context,
 	size_t span;
 	if (device_count() == 1 || end->side == SIDE_HOST || (work_span(box, end, &span)
 	    && memory_allows(context->device->memory, context->device->ordinal, UINT32_MAX,
-			end->address, span))) {
+			end->address, span, NULL))) {
 		return CUDA_SUCCESS;
 	}
 	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: device %u has no access to the memory at"

@@ -169,6 +169,16 @@ START_TEST(kernel_cannot_access_the_memory_of_another_device)
 }
 END_TEST
 
+START_TEST(freed_memory_is_in_no_allocation_whoever_had_it)
+{
+	CUdeviceptr own = alloc_on(0, 4 * N), other = alloc_on(1, 4 * N);
+	OK(cuMemFree_v2(_i == 0 ? own : other));
+	FAILS(ILLEGAL_ADDRESS, add_on(0, _i == 0 ? own : other));
+	check_log("read of 4 bytes at address 0x");
+	check_log(", which was freed");
+}
+END_TEST
+
 /* Of device 0, on a texture or a surface of device 1. */
 static CUresult fetch_on_first(CUfunction fetch, unsigned long long object, CUdeviceptr out)
 {
@@ -733,6 +743,7 @@ SUITE(api_devices)
 		context_stream_and_pointer_know_their_device, pools_are_the_devices_own,
 		failure_stays_on_its_device);
 	tc = add_case(suite, "between", devices_setup, devices_teardown);
+	tcase_add_loop_test(tc, freed_memory_is_in_no_allocation_whoever_had_it, 0, 2);
 	tcase_add_tests(tc, 1, kernel_cannot_access_the_memory_of_another_device,
 		enabled_access_to_a_peer_is_of_one_direction,
 		memory_of_the_host_and_managed_memory_are_everybodys,
