@@ -12,6 +12,7 @@
 
 MODE ?= release
 CPU ?= 1
+CUDART ?= 1
 # LLVM's part of the driver has LLVM in it, where that can be; but sanitizers would not see into it.
 LLVM_LINK ?= $(if $(filter asan ubsan tsan,$(MODE)),shared,static)
 BUILD ?= build/$(MODE)$(if $(filter 0,$(CPU)),-nocpu)
@@ -82,6 +83,7 @@ MODE_tsan := -O1 -g -fsanitize=thread -D__SANITIZE_THREAD__=1
 MODE_fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined
 $(if $(MODE_$(MODE)),,$(error MODE=$(MODE): expected debug, release, asan, ubsan, tsan or fuzz))
 $(if $(filter 0 1,$(CPU)),,$(error CPU=$(CPU): expected 1 or 0))
+$(if $(filter 0 1,$(CUDART)),,$(error CUDART=$(CUDART): expected 1 or 0))
 
 # The rows of a table leave out the members that are 0.
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
@@ -114,10 +116,12 @@ include make/lib.mk
 cpu-driver := $(if $(filter 0,$(CPU)),,libkudzu-cpu.so libkudzu-cpu-llvm.so)
 cpu-names := $(if $(cpu-driver),kudzu-cpu/libcuda.so.1 kudzu-cpu/libcuda.so)
 cpu-link := $(if $(cpu-driver),kudzu-cpu/stubs/libcuda.so)
+cudart := $(if $(filter 00 01 10,$(CPU)$(CUDART)),,$(addprefix kudzu-cpu/,\
+	libcudart.so.12 libcudart.so.13 libcudart_static.a cuda12/libcudart_static.a))
 
 .PHONY: FORCE all lib run clean
 all: lib $(BUILD)/kudzu ## build the libraries and the program (the default)
-lib: $(addprefix $(BUILD)/,libkudzu.so libkudzu.a $(cpu-driver) $(cpu-names) $(cpu-link)) ## build the libraries
+lib: $(addprefix $(BUILD)/,libkudzu.so libkudzu.a $(cpu-driver) $(cpu-names) $(cpu-link) $(cudart)) ## build the libraries
 
 $(BUILD)/config: FORCE
 	+$(call rewrite,$(call print,$(COMPILE) | $(LINK) | $(LLVM_CONFIG) | $(LLVM_LINK)))
@@ -173,6 +177,24 @@ $(addprefix $(BUILD)/,$(cpu-names)): $(BUILD)/libkudzu-cpu.so
 $(BUILD)/kudzu-cpu/stubs/libcuda.so: packaging/stub.c src/cpu/abi/exports.def $(BUILD)/config
 	$(call say,LD)mkdir -p $(@D) && $(CC) -shared -fPIC -w -iquote src -s \
 		-Wl,-soname,libcuda.so.1 -o $@ $<
+# The CUDA runtime, whose sources are compiled for CUDA 13 and, in a folder of their own, for 12.
+cudart13 := $(call objects,$(SOURCES_cudart))
+cudart12 := $(patsubst $(BUILD)/src/cudart/%,$(BUILD)/cudart12/src/cudart/%,$(cudart13))
+$(BUILD)/cudart12/%.o: %.c $(BUILD)/config
+	@mkdir -p $(@D)
+	$(call say,CC)$(COMPILE) -c -o $@ $<
+$(BUILD)/kudzu-cpu/libcudart.so.12: $(cudart12)
+$(BUILD)/kudzu-cpu/libcudart.so.13: $(cudart13)
+$(BUILD)/kudzu-cpu/libcudart.so.%: src/cudart/libcudart.%.map $(BUILD)/cudart.sources
+	$(call say,LD)mkdir -p $(@D) && $(SHARED) -Wl,-soname,$(@F) -Wl,--version-script=$< \
+		-o $@ $(filter %.o,$^) $(LIBS)
+# For programs that have their runtime in them: one object, whose internal names are local.
+$(BUILD)/kudzu-cpu/cuda12/libcudart_static.a: $(cudart12)
+$(BUILD)/kudzu-cpu/libcudart_static.a: $(cudart13)
+$(addprefix $(BUILD)/kudzu-cpu/,libcudart_static.a cuda12/libcudart_static.a): $(BUILD)/cudart.sources
+	@mkdir -p $(@D) && rm -f $@
+	$(call say,AR)$(LD) -r -o $(@:.a=.o) $(filter %.o,$^) && \
+		$(OBJCOPY) --localize-hidden $(@:.a=.o) && $(AR) rcsD $@ $(@:.a=.o) && rm $(@:.a=.o)
 # It finds its library in the build folder, and where both are installed, whether moved or not.
 $(BUILD)/kudzu: $(call objects,$(SOURCES_command)) $(BUILD)/command.sources $(BUILD)/libkudzu.so
 	$(call say,LD)$(LINK) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/'"$$(realpath -m --relative-to=$(BINDIR) $(LIBDIR))" \
@@ -226,7 +248,8 @@ clean: ## remove what was built (build/nvrtc, build/nvrtcs and build/peers, from
 include make/test.mk make/bench.mk make/fuzz.mk make/install.mk make/site.mk
 
 -include $(patsubst %.o,%.d,$(call objects,$(sort $(SOURCES_kudzu) $(SOURCES_cpu) $(SOURCES_llvm) \
-	$(SOURCES_command) $(wildcard tests/*.c tests/*/*.c tests/*/*/*.c))))
+	$(SOURCES_command) $(SOURCES_cudart) $(wildcard tests/*.c tests/*/*.c tests/*/*/*.c))))
+-include $(cudart12:.o=.d)
 -include $(addsuffix .d,$(sample-programs) $(example-programs) $(bench-programs) $(CITIZEN) $(HANDLES))
 
 endif
@@ -234,7 +257,7 @@ endif
 .PHONY: help
 help: ## this list
 	@sed -n 's/^\([a-z][a-z-]*\)[ :].*## /\1\t/p' Makefile make/*.mk | expand -t 16
-	@echo 'V=1 shows commands.  MODE=debug|release|asan|ubsan|tsan, CPU=0 (no LLVM), LLVM_CONFIG=,'
+	@echo 'V=1 shows commands.  MODE=debug|release|asan|ubsan|tsan, CPU=0 (no LLVM), CUDART=0, LLVM_CONFIG=,'
 	@echo 'LLVM_LINK=static|shared (of libkudzu-cpu-llvm.so; static needs the archives of LLVM and libstdc++),'
 	@echo 'CC=, LD=, AR=, OBJCOPY=, CPPFLAGS=, CFLAGS=, LDFLAGS=, BUILD= (now $(BUILD)),'
 	@echo 'PREFIX= (now $(PREFIX)), LIBDIR=, INCLUDEDIR=, BINDIR=, MANDIR=, DATADIR=, DESTDIR=.'

@@ -48,10 +48,13 @@ function folder_of(path) {
 	return path
 }
 
-function same_family(a, b) {
-	return (a, "kudzu") in family && (b, "kudzu") in family \
-		|| (a, "cpu") in family && (b, "cpu") in family \
-		|| (a, "command") in family && (b, "command") in family
+function same_family(a, b,    library) {
+	for (library in libraries) {
+		if ((a, library) in family && (b, library) in family) {
+			return 1
+		}
+	}
+	return 0
 }
 
 function may_use(a, b) {

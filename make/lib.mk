@@ -8,11 +8,12 @@
 #	cpu       libkudzu-cpu.so, the driver of the CPU device
 #	llvm      libkudzu-cpu-llvm.so, the part of the driver that needs LLVM
 #	command   the program kudzu
+#	cudart    libcudart.so.12 and .13 and libcudart_static.a, the CUDA runtime of ours
 #
 # A folder may use only those above it that share a library with it; `make check-layers` reads this
 # table.
 LAYERS := \
-	base:kudzu:cpu:llvm \
+	base:kudzu:cpu:llvm:cudart \
 	lib/cuda:kudzu \
 	lib/rtc:kudzu \
 	lib/cache:kudzu \
@@ -45,7 +46,8 @@ LAYERS := \
 	cpu/exec:cpu \
 	cpu/object:cpu \
 	cpu/stream:cpu \
-	cpu/abi:cpu
+	cpu/abi:cpu \
+	cudart:cudart
 
 # $(call folders-of,LIBRARY), $(call sources-in,FOLDERS)
 folders-of = $(foreach layer,$(LAYERS),$(if $(filter $1,$(subst :, ,$(layer))),$(firstword $(subst :, ,$(layer)))))
@@ -58,6 +60,7 @@ SOURCES_kudzu := src/lib/kudzu.c src/lib/ffi.c $(call sources-in,$(call folders-
 SOURCES_cpu := $(call sources-in,$(call folders-of,cpu))
 SOURCES_llvm := $(call sources-in,$(call folders-of,llvm))
 SOURCES_command := $(call sources-in,$(call folders-of,command))
+SOURCES_cudart := $(call sources-in,$(call folders-of,cudart))
 # In tests the driver and LLVM's part of it are one.
 SOURCES_device := $(sort $(SOURCES_cpu) $(SOURCES_llvm))
 SOURCES_base := $(call sources-in,base)
@@ -68,6 +71,8 @@ $(BUILD)/src/lib/cuda/%.o: private EXTRA = @$(BUILD)/folders.flags
 $(call objects,$(call sources-in,lib/cuda)): $(BUILD)/folders.flags
 # The handlers of faults must not call malloc, which the other models of thread-local memory may.
 $(BUILD)/src/cpu/%.o: private EXTRA = -ftls-model=initial-exec
+# The runtime of CUDA 12, whose structs and functions differ from those of 13.
+$(BUILD)/cudart12/%.o: private EXTRA = -DKZ_CUDART=12
 # Loops over lanes become vectors.
 $(BUILD)/src/cpu/runtime/texture_%.o: private EXTRA = -ftls-model=initial-exec -O3
 $(BUILD)/src/cpu/codegen/%.o: private EXTRA = @$(BUILD)/llvm.flags

@@ -113,32 +113,30 @@ static int cpu_open_program(const char *program)
 	return -1;
 }
 
-/* Whether an executable names the runtime's library, or has the runtime in it. */
-static bool cpu_has_runtime(const char *data, size_t size)
+/* The first letter stands apart, so that this command does not have the word itself. */
+static bool cpu_has_word(const char *data, size_t size, char first, const char *rest)
 {
-	/* The first letters stand apart, so that this command does not have the words itself. */
-	static const struct {
-		char first;
-		const char *rest;
-	} words[] = {{'l', "ibcudart.so."}, {'c', "udaErrorCudartUnloading"}};
-	if (size < SELFMAG || memcmp(data, ELFMAG, SELFMAG) != 0) {
-		return false;
-	}
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
-		const char *at = data + 1, *found;
-		while ((found = memmem(at, (size_t)(data + size - at), words[i].rest,
-			strlen(words[i].rest)))) {
-			if (found[-1] == words[i].first) {
-				return true;
-			}
-			at = found + 1;
+	const char *at = data + 1, *found;
+	while ((found = memmem(at, (size_t)(data + size - at), rest, strlen(rest)))) {
+		if (found[-1] == first) {
+			return true;
 		}
+		at = found + 1;
 	}
 	return false;
 }
 
+/* Whether an executable has NVIDIA's runtime in it; ours, which may be there as well, reads the
+ * variable of its log. */
+static bool cpu_has_runtime(const char *data, size_t size)
+{
+	return size >= SELFMAG && memcmp(data, ELFMAG, SELFMAG) == 0
+		&& cpu_has_word(data, size, 'c', "udaErrorCudartUnloading")
+		&& !cpu_has_word(data, size, 'K', "UDZU_LOG");
+}
+
 /* The runtime itself only says "invalid argument". */
-static void cpu_note_runtime(const char *program)
+static void cpu_note_runtime(const char *program, const char *folder)
 {
 	int file = cpu_open_program(program);
 	struct stat state;
@@ -147,9 +145,10 @@ static void cpu_note_runtime(const char *program)
 		char *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
 		if (data != MAP_FAILED) {
 			if (cpu_has_runtime(data, size)) {
-				fprintf(stderr, "kudzu cpu: note: '%s' uses the CUDA runtime, "
-					"which needs a GPU and NVIDIA's driver; programs of the "
-					"driver API run here\n", program);
+				fprintf(stderr, "kudzu cpu: note: '%s' has NVIDIA's CUDA "
+					"runtime in it, which works with NVIDIA's driver only; "
+					"link it with nvcc --cudart shared, or with nvcc -L%s "
+					"for Kudzu's runtime\n", program, folder);
 			}
 			munmap(data, size);
 		}
@@ -325,6 +324,6 @@ int cpu_main(int argc, char **argv)
 		fprintf(stderr, "kudzu cpu: out of memory\n");
 		return CLI_FAILED;
 	}
-	cpu_note_runtime(*program);
+	cpu_note_runtime(*program, folder);
 	return checks ? cpu_run_checked(program, file) : cpu_become(program);
 }

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/* Devices: which there are, which a thread uses, and what they are like. */
+#include "base/common.h"
+
+#include "cudart/state.h"
+
+#include "cudart/log.h"
+
+#include <string.h>
+
+API(cudaGetDeviceCount, int *count)
+{
+	cudaError_t code = !count ? cudaErrorInvalidValue : state_begin();
+	if (!code) {
+		code = driver_error(driver.cuDeviceGetCount(count));
+	}
+	if (!code && *count == 0) {
+		code = cudaErrorNoDevice;
+	}
+	if (code && count) {
+		*count = 0;
+	}
+	return state_leave(code);
+}
+
+API(cudaGetDevice, int *device)
+{
+	return state_leave(!device ? cudaErrorInvalidValue : state_device(device));
+}
+
+API(cudaSetDevice, int device)
+{
+	return state_leave(state_choose(device));
+}
+
+API(cudaInitDevice, int device, unsigned int device_flags, unsigned int flags)
+{
+	int before;
+	cudaError_t code = state_device(&before);
+	if (!code && flags == 1) { /* cudaInitDeviceFlagsAreValid */
+		code = driver_error(driver.cuDevicePrimaryCtxSetFlags_v2(device, device_flags));
+	}
+	return state_leave(code ? code : state_prepare(device));
+}
+
+API(cudaSetValidDevices, int *devices, int count)
+{
+	return state_leave(count < 0 || (count > 0 && !devices) ? cudaErrorInvalidValue
+		: count == 0 ? cudaSuccess : state_choose(devices[0]));
+}
+
+API(cudaDeviceReset, void)
+{
+	return state_leave(state_reset());
+}
+
+API(cudaSetDeviceFlags, unsigned int flags)
+{
+	int device;
+	cudaError_t code = state_device(&device);
+	if (!code) {
+		code = driver_error(driver.cuDevicePrimaryCtxSetFlags_v2(device,
+			flags & ~(unsigned)CU_CTX_MAP_HOST));
+	}
+	return state_leave(code);
+}
+
+API(cudaGetDeviceFlags, unsigned int *flags)
+{
+	int device, is_active;
+	cudaError_t code = !flags ? cudaErrorInvalidValue : state_device(&device);
+	if (!code) {
+		code = driver_error(driver.cuDevicePrimaryCtxGetState(device, flags, &is_active));
+	}
+	if (!code) {
+		*flags |= CU_CTX_MAP_HOST;
+	}
+	return state_leave(code);
+}
+
+API(cudaDeviceSynchronize, void)
+{
+	cudaError_t code = state_enter();
+	return state_leave(code ? code : driver_error(driver.cuCtxSynchronize()));
+}
+
+API(cudaDriverGetVersion, int *version)
+{
+	cudaError_t code = !version ? cudaErrorInvalidValue : state_begin();
+	if (code == cudaErrorInsufficientDriver) { /* there is none: not an error here */
+		*version = 0;
+		return cudaSuccess;
+	}
+	return state_leave(code ? code : driver_error(driver.cuDriverGetVersion(version)));
+}
+
+API(cudaRuntimeGetVersion, int *version)
+{
+	if (!version) {
+		return state_leave(cudaErrorInvalidValue);
+	}
+	*version = CUDART_VERSION;
+	return cudaSuccess;
+}
+
+/* --- Properties --- */
+
+enum property_kind { PROPERTY_INT, PROPERTY_SIZE };
+
+static const struct property {
+	size_t offset;
+	CUdevice_attribute attribute;
+	enum property_kind kind;
+} device_properties[] = {
+#define X(member, place, attribute)                                                                \
+	{offsetof(struct cudaDeviceProp, member) + (place) * sizeof(int),                          \
+		CU_DEVICE_ATTRIBUTE_##attribute,                                                   \
+		_Generic(((struct cudaDeviceProp *)0)->member, size_t: PROPERTY_SIZE,              \
+			default: PROPERTY_INT)},
+#include "cudart/properties.def"
+#undef X
+};
+
+static cudaError_t device_fill(struct cudaDeviceProp *out, int device)
+{
+	memset(out, 0, sizeof(*out));
+	CUresult result = driver.cuDeviceGetName(out->name, sizeof(out->name), device);
+	if (result == CUDA_SUCCESS) {
+		result = driver.cuDeviceTotalMem_v2(&out->totalGlobalMem, device);
+	}
+	if (result == CUDA_SUCCESS) {
+		result = driver.cuDeviceGetUuid_v2(&out->uuid, device);
+	}
+	for (size_t i = 0; i < countof(device_properties) && result == CUDA_SUCCESS; i++) {
+		const struct property *property = &device_properties[i];
+		int value = 0;
+		/* An older driver does not know all. */
+		if (driver.cuDeviceGetAttribute(&value, property->attribute, device)
+			!= CUDA_SUCCESS) {
+			continue;
+		}
+		void *member = (char *)out + property->offset;
+		if (property->kind == PROPERTY_SIZE) {
+			*(size_t *)member = (size_t)value;
+		} else {
+			*(int *)member = value;
+		}
+	}
+	return driver_error(result);
+}
+
+static cudaError_t device_get_properties(struct cudaDeviceProp *out, int device)
+{
+	cudaError_t code = !out ? cudaErrorInvalidValue : state_begin();
+	return state_leave(code ? code : device_fill(out, device));
+}
+
+#if KZ_CUDART == 12
+API(cudaGetDeviceProperties_v2, struct cudaDeviceProp *out, int device)
+{
+	return device_get_properties(out, device);
+}
+
+/* That of CUDA 11, whose struct ends where the next members were added. */
+#define DEVICE_PROPERTIES_11 offsetof(struct cudaDeviceProp, hostRegisterSupported)
+
+API(cudaGetDeviceProperties, void *out, int device)
+{
+	struct cudaDeviceProp whole;
+	cudaError_t code = !out ? cudaErrorInvalidValue : device_get_properties(&whole, device);
+	if (!code) {
+		memcpy(out, &whole, DEVICE_PROPERTIES_11);
+	}
+	return code;
+}
+#else
+API(cudaGetDeviceProperties, struct cudaDeviceProp *out, int device)
+{
+	return device_get_properties(out, device);
+}
+#endif
+
+API(cudaChooseDevice, int *device, const struct cudaDeviceProp *wanted)
+{
+	if (!device || !wanted) {
+		return state_leave(cudaErrorInvalidValue);
+	}
+	*device = 0;
+	return state_leave(state_begin());
+}

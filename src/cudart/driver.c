@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table of the driver's functions is filled when the first function of the runtime is called,
+ * as a program of the driver API would do it.  A function that the driver lacks answers
+ * CUDA_ERROR_NOT_SUPPORTED.
+ */
+#include "base/common.h"
+
+#include "cudart/driver.h"
+
+#include "base/dl.h"
+#include "cudart/log.h"
+
+#include <pthread.h>
+#include <string.h>
+
+struct driver driver;
+
+static pthread_once_t driver_once = PTHREAD_ONCE_INIT;
+static cudaError_t driver_state;
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#define X(name, parameters)                                                                        \
+	static CUresult driver_lacks_##name parameters                                             \
+	{                                                                                          \
+		log_line("the driver has no " #name);                                              \
+		return CUDA_ERROR_NOT_SUPPORTED;                                                   \
+	}
+#include "cudart/driver.def"
+#undef X
+#pragma GCC diagnostic pop
+
+static const struct driver driver_lacking = {
+#define X(name, parameters) .name = driver_lacks_##name,
+#include "cudart/driver.def"
+#undef X
+};
+
+static const struct dl_row driver_rows[] = {
+#define X(name, parameters) {#name, offsetof(struct driver, name), false},
+#include "cudart/driver.def"
+#undef X
+};
+
+static void driver_open(void)
+{
+	char why[256];
+	void *object = dl_open("libcuda.so.1", why, sizeof(why));
+	if (!object) {
+		log_line("no driver: %s", why);
+		driver_state = cudaErrorInsufficientDriver;
+		return;
+	}
+	dl_fill(object, driver_rows, countof(driver_rows), &driver);
+	for (size_t i = 0; i < countof(driver_rows); i++) {
+		const size_t slot = driver_rows[i].slot;
+		static void *const none;
+		if (memcmp((char *)&driver + slot, &none, sizeof(none)) == 0) {
+			memcpy((char *)&driver + slot, (const char *)&driver_lacking + slot,
+				sizeof(none));
+		}
+	}
+	driver_state = driver_error(driver.cuInit(0));
+}
+
+cudaError_t driver_load(void)
+{
+	pthread_once(&driver_once, driver_open);
+	return driver_state;
+}
+
+cudaError_t driver_error(CUresult result)
+{
+	return (cudaError_t)result;
+}

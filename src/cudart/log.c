@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* Lines for stderr, each in one write, so that those of several threads stay apart. */
+#include "base/common.h"
+
+#include "cudart/log.h"
+
+#include "base/env.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static void log_write(const char *format, va_list values)
+{
+	char line[1024];
+	int len = snprintf(line, sizeof(line), "kudzu cudart: ");
+	int more = vsnprintf(line + len, sizeof(line) - (size_t)len - 1, format, values);
+	if (more < 0) {
+		return;
+	}
+	size_t size = strlen(line);
+	line[size++] = '\n';
+	for (size_t done = 0; done < size;) {
+		const ssize_t written = write(STDERR_FILENO, line + done, size - done);
+		if (written <= 0) {
+			return;
+		}
+		done += (size_t)written;
+	}
+}
+
+void log_line(const char *format, ...)
+{
+	const char *wanted = env_get("KUDZU_LOG");
+	if (wanted && *wanted && strcmp(wanted, "0") != 0) {
+		va_list values;
+		va_start(values, format);
+		log_write(format, values);
+		va_end(values);
+	}
+}
+
+void log_always(const char *format, ...)
+{
+	va_list values;
+	va_start(values, format);
+	log_write(format, values);
+	va_end(values);
+}

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What nvcc's code calls when a program or a library of it is loaded: it hands over its fat binary,
+ * and tells which address on the host stands for which kernel and which variable of it.
+ *
+ * Nothing is loaded then, not even the driver: a fat binary becomes a library of the driver when
+ * something of it is first used, and the driver makes a module of that in each context.  Functions
+ * and variables are in a hash table by address.  A program may launch from a static constructor:
+ * what has been registered by then is found.
+ *
+ * Whole-program fat binaries come as wrappers of version 1.  Those of version 2 are what nvcc -rdc
+ * has linked; beside the linked code they have the relocatable fat binaries of all files, which
+ * are linked here, since PTX cannot be linked beforehand.
+ */
+#include "base/common.h"
+
+#include "cudart/register.h"
+
+#include "base/alloc.h"
+#include "base/fatbin.h"
+#include "base/str.h"
+#include "cudart/log.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+enum {
+	WRAPPER_MAGIC = 0x466243b1,
+	WRAPPER_ONE = 1,
+	WRAPPER_LINKED = 2,
+	BUCKETS = 1024, /* a power of two */
+};
+
+/* __fatBinC_Wrapper_t of fatbinary_section.h. */
+struct wrapper {
+	int magic;
+	int version;
+	const void *data;
+	const void *const *parts; /* version 2: fat binaries to link, up to NULL */
+};
+
+struct binary {
+	const struct wrapper *wrapper;
+	CUlibrary library;   /* once it is loaded */
+	cudaError_t failure; /* ... or why it cannot be */
+};
+
+enum entry_kind { ENTRY_KERNEL, ENTRY_VARIABLE, ENTRY_MANAGED };
+
+struct entry {
+	struct entry *next;
+	struct binary *binary;
+	const void *host;
+	const char *name;   /* in the program's memory */
+	enum entry_kind kind;
+	CUkernel kernel;    /* once it was asked for */
+};
+
+
+static pthread_mutex_t register_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct entry *register_table[BUCKETS];
+static _Atomic(cudaError_t) register_last_failure;
+
+static size_t register_bucket(const void *host)
+{
+	const uint64_t bits = (uint64_t)(uintptr_t)host * UINT64_C(0x9e3779b97f4a7c15);
+	return (size_t)(bits >> 54) & (BUCKETS - 1);
+}
+
+static struct entry *register_find(const void *host)
+{
+	struct entry *entry = register_table[register_bucket(host)];
+	while (entry && entry->host != host) {
+		entry = entry->next;
+	}
+	return entry;
+}
+
+/* Host code knows a managed variable by its value, which is where it is; the table by the pointer
+ * to it. */
+static struct entry *register_find_managed(const void *address)
+{
+	for (size_t i = 0; i < BUCKETS; i++) {
+		for (struct entry *entry = register_table[i]; entry; entry = entry->next) {
+			if (entry->kind == ENTRY_MANAGED
+			    && *(void *const *)entry->host == address) {
+				return entry;
+			}
+		}
+	}
+	return NULL;
+}
+
+static void register_add(void **handle, const void *host, const char *name, enum entry_kind kind)
+{
+	struct entry *entry = handle ? mem_zalloc(1, sizeof(*entry)) : NULL;
+	if (!entry) {
+		log_line("'%s' is not registered: %s", name, handle ? "out of host memory"
+			: "its fat binary is not");
+		return;
+	}
+	entry->binary = (struct binary *)(void *)handle;
+	entry->host = host;
+	entry->name = name;
+	entry->kind = kind;
+	pthread_mutex_lock(&register_lock);
+	struct entry **bucket = &register_table[register_bucket(host)];
+	entry->next = *bucket;
+	*bucket = entry;
+	pthread_mutex_unlock(&register_lock);
+}
+
+/* --- Loading --- */
+
+/* Say for which architectures a fat binary without PTX has code, and what to do. */
+static void register_explain(const void *data)
+{
+	struct fatbin fatbin;
+	struct fatbin_entry entry;
+	struct str archs = STR_INIT;
+	bool has_ptx = false;
+	int major = 8, minor = 0, device;
+	if (fatbin_open(&fatbin, data, FATBIN_UNKNOWN_SIZE) != FATBIN_OK) {
+		return;
+	}
+	while (fatbin_next(&fatbin, &entry) == FATBIN_OK) {
+		has_ptx |= entry.kind == FATBIN_PTX;
+		str_addf(&archs, "%s%s_%u", archs.len ? ", " : "",
+			entry.kind == FATBIN_CUBIN ? "sm" : entry.kind == FATBIN_LTO ? "lto"
+			: "compute", entry.arch);
+	}
+	if (!has_ptx && !archs.failed && state_device(&device) == cudaSuccess
+	    && driver.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+		device) == CUDA_SUCCESS
+	    && driver.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+		device) == CUDA_SUCCESS) {
+		log_always("the program's kernels are compiled for %s, without PTX; compile with "
+			"-gencode arch=compute_%d%d,code=compute_%d%d for this device",
+			archs.len ? archs.data : "nothing", major, minor, major, minor);
+	}
+	str_free(&archs);
+}
+
+/* Link the relocatable fat binaries that a wrapper of version 2 lists. */
+static CUresult register_link(CUlibrary *out, const void *const *parts)
+{
+	CUlinkState link;
+	void *image = NULL;
+	size_t size = 0;
+	char why[2048] = "";
+	CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+	void *values[] = {why, (void *)(uintptr_t)sizeof(why)};
+	CUresult result = driver.cuLinkCreate_v2(countof(options), options, values, &link);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	for (; *parts && result == CUDA_SUCCESS; parts++) {
+		/* A fat binary says itself how long it is. */
+		uint64_t body;
+		uint16_t head;
+		memcpy(&head, (const char *)*parts + 6, sizeof(head));
+		memcpy(&body, (const char *)*parts + 8, sizeof(body));
+		result = driver.cuLinkAddData_v2(link, CU_JIT_INPUT_FATBINARY,
+			(void *)(uintptr_t)*parts, (size_t)body + head, "a part of the program", 0,
+			NULL, NULL);
+	}
+	result = result == CUDA_SUCCESS ? driver.cuLinkComplete(link, &image, &size) : result;
+	if (result == CUDA_SUCCESS) {
+		result = driver.cuLibraryLoadData(out, image, NULL, NULL, 0, NULL, NULL, 0);
+	} else {
+		log_line("the parts of the program cannot be linked: %s", why);
+	}
+	driver.cuLinkDestroy(link);
+	return result;
+}
+
+static CUresult register_load_image(CUlibrary *out, const void *data)
+{
+	char why[2048] = "";
+	CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+	void *values[] = {why, (void *)(uintptr_t)sizeof(why)};
+	CUresult result = driver.cuLibraryLoadData(out, data, options, values, countof(options),
+		NULL, NULL, 0);
+	if (result != CUDA_SUCCESS) {
+		log_line("a fat binary of the program cannot be loaded: %s", why);
+	}
+	return result;
+}
+
+/* With the lock held: have the driver load a binary, once. */
+static cudaError_t register_load(struct binary *binary)
+{
+	if (binary->library || binary->failure) {
+		return binary->failure;
+	}
+	const struct wrapper *wrapper = binary->wrapper;
+	CUresult result = wrapper->version == WRAPPER_LINKED && wrapper->parts
+			&& *wrapper->parts ? register_link(&binary->library, wrapper->parts)
+		: register_load_image(&binary->library, wrapper->data);
+	if (result == CUDA_ERROR_NO_BINARY_FOR_GPU) {
+		register_explain(wrapper->version == WRAPPER_LINKED && wrapper->parts
+			&& *wrapper->parts ? *wrapper->parts : wrapper->data);
+	}
+	binary->library = result == CUDA_SUCCESS ? binary->library : NULL;
+	binary->failure = driver_error(result);
+	return binary->failure;
+}
+
+static cudaError_t register_get_kernel(struct entry *entry)
+{
+	cudaError_t code = register_load(entry->binary);
+	if (!code && !entry->kernel) {
+		code = driver_error(driver.cuLibraryGetKernel(&entry->kernel,
+			entry->binary->library, entry->name));
+		if (code == cudaErrorSymbolNotFound) {
+			code = cudaErrorInvalidDeviceFunction;
+		}
+	}
+	return code;
+}
+
+cudaError_t register_kernel(CUkernel *out, const void *host)
+{
+	cudaError_t code = cudaSuccess;
+	pthread_mutex_lock(&register_lock);
+	struct entry *entry = register_find(host);
+	if (entry && entry->kind == ENTRY_KERNEL) {
+		code = register_get_kernel(entry);
+		*out = entry->kernel;
+	} else {
+		*out = (CUkernel)(uintptr_t)host;
+		code = host ? cudaSuccess : cudaErrorInvalidDeviceFunction;
+	}
+	pthread_mutex_unlock(&register_lock);
+	if (code) {
+		atomic_store(&register_last_failure, code);
+	}
+	return code;
+}
+
+cudaError_t register_failure(void)
+{
+	const cudaError_t code = atomic_load(&register_last_failure);
+	return code ? code : cudaErrorInvalidDeviceFunction;
+}
+
+/* Where a managed variable is, told to its host pointer. */
+static cudaError_t register_place(struct entry *entry)
+{
+	CUdeviceptr address;
+	size_t size;
+	cudaError_t code = register_load(entry->binary);
+	if (!code) {
+		code = driver_error(driver.cuLibraryGetManaged(&address, &size,
+			entry->binary->library, entry->name));
+	}
+	if (!code) {
+		*(void **)(uintptr_t)entry->host = (void *)(uintptr_t)address;
+	}
+	return code;
+}
+
+cudaError_t register_variable(CUdeviceptr *out, size_t *size, const void *host)
+{
+	CUdeviceptr address = 0;
+	size_t bytes = 0;
+	pthread_mutex_lock(&register_lock);
+	struct entry *entry = register_find(host);
+	entry = entry ? entry : register_find_managed(host);
+	cudaError_t code = !entry || entry->kind == ENTRY_KERNEL ? cudaErrorInvalidSymbol
+		: register_load(entry->binary);
+	if (!code) {
+		code = driver_error(driver.cuLibraryGetGlobal(&address, &bytes,
+			entry->binary->library, entry->name));
+		code = code == cudaErrorSymbolNotFound ? cudaErrorInvalidSymbol : code;
+	}
+	pthread_mutex_unlock(&register_lock);
+	if (!code && out) {
+		*out = address;
+	}
+	if (!code && size) {
+		*size = bytes;
+	}
+	return code;
+}
+
+/* --- What nvcc's code calls --- */
+
+#define CALLED __attribute__((visibility("default")))
+
+CALLED void **__cudaRegisterFatBinary(void *data);
+CALLED void __cudaRegisterFatBinaryEnd(void **handle);
+CALLED void __cudaUnregisterFatBinary(void **handle);
+CALLED void __cudaRegisterFunction(void **handle, const char *host, char *device,
+	const char *name, int thread_limit, void *thread, void *block, void *block_size,
+	void *grid_size, int *warp_size);
+CALLED void __cudaRegisterVar(void **handle, char *host, char *device, const char *name,
+	int is_extern, size_t size, int is_constant, int is_global);
+CALLED void __cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name,
+	int is_extern, size_t size, int is_constant, int is_global);
+CALLED void __cudaRegisterHostVar(void **handle, const char *name, char *host, size_t size);
+CALLED char __cudaInitModule(void **handle);
+
+void **__cudaRegisterFatBinary(void *data)
+{
+	const struct wrapper *wrapper = data;
+	if (!wrapper || wrapper->magic != WRAPPER_MAGIC || !wrapper->data
+	    || (wrapper->version != WRAPPER_ONE && wrapper->version != WRAPPER_LINKED)) {
+		log_line("a program registers something that is not a fat binary");
+		return NULL;
+	}
+	struct binary *binary = mem_zalloc(1, sizeof(*binary));
+	if (binary) {
+		binary->wrapper = wrapper;
+	}
+	return (void **)(void *)binary;
+}
+
+void __cudaRegisterFatBinaryEnd(void **handle)
+{
+	(void)handle;
+}
+
+/* A library of the program goes, or all of it. */
+void __cudaUnregisterFatBinary(void **handle)
+{
+	struct binary *binary = (struct binary *)(void *)handle;
+	if (!binary) {
+		return;
+	}
+	pthread_mutex_lock(&register_lock);
+	for (size_t i = 0; i < BUCKETS; i++) {
+		for (struct entry **at = &register_table[i]; *at;) {
+			struct entry *entry = *at;
+			if (entry->binary == binary) {
+				*at = entry->next;
+				mem_free(entry);
+			} else {
+				at = &entry->next;
+			}
+		}
+	}
+	pthread_mutex_unlock(&register_lock);
+	if (binary->library) {
+		driver.cuLibraryUnload(binary->library);
+	}
+	mem_free(binary);
+}
+
+void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name,
+	int thread_limit, void *thread, void *block, void *block_size, void *grid_size,
+	int *warp_size)
+{
+	(void)device, (void)thread_limit, (void)thread, (void)block;
+	(void)block_size, (void)grid_size, (void)warp_size;
+	register_add(handle, host, name, ENTRY_KERNEL);
+}
+
+void __cudaRegisterVar(void **handle, char *host, char *device, const char *name, int is_extern,
+	size_t size, int is_constant, int is_global)
+{
+	(void)device, (void)is_extern, (void)size, (void)is_constant, (void)is_global;
+	register_add(handle, host, name, ENTRY_VARIABLE);
+}
+
+void __cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name,
+	int is_extern, size_t size, int is_constant, int is_global)
+{
+	(void)device, (void)is_extern, (void)size, (void)is_constant, (void)is_global;
+	register_add(handle, host, name, ENTRY_MANAGED);
+}
+
+void __cudaRegisterHostVar(void **handle, const char *name, char *host, size_t size)
+{
+	(void)handle, (void)host, (void)size;
+	log_line("the host variable '%s' cannot be used by kernels", name);
+}
+
+/* Before the first use of a managed variable on the host. */
+char __cudaInitModule(void **handle)
+{
+	cudaError_t code = state_enter();
+	pthread_mutex_lock(&register_lock);
+	for (size_t i = 0; i < BUCKETS && !code; i++) {
+		for (struct entry *entry = register_table[i]; entry && !code; entry = entry->next) {
+			if ((void **)(void *)entry->binary == handle
+			    && entry->kind == ENTRY_MANAGED) {
+				code = register_place(entry);
+			}
+		}
+	}
+	pthread_mutex_unlock(&register_lock);
+	return state_leave(code) == cudaSuccess;
+}

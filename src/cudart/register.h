@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CUDART_REGISTER_H
+#define CUDART_REGISTER_H
+
+/* The kernels and variables of a program, by their addresses on the host.  The thread has a
+ * context (state_enter). */
+#include "cudart/state.h"
+
+/* The kernel of a host function.  What is registered nowhere is taken for a kernel or a function of
+ * the driver, which knows its own. */
+cudaError_t register_kernel(CUkernel *out, const void *host);
+/* Where a variable is on the current device; out and size may be NULL. */
+cudaError_t register_variable(CUdeviceptr *out, size_t *size, const void *host);
+/* Why a kernel could not be had last; for stubs that go on without it. */
+cudaError_t register_failure(void);
+
+#endif
