@@ -118,10 +118,14 @@ cpu-names := $(if $(cpu-driver),kudzu-cpu/libcuda.so.1 kudzu-cpu/libcuda.so)
 cpu-link := $(if $(cpu-driver),kudzu-cpu/stubs/libcuda.so)
 cudart := $(if $(filter 00 01 10,$(CPU)$(CUDART)),,$(addprefix kudzu-cpu/,\
 	libcudart.so.12 libcudart.so.13 libcudart_static.a cuda12/libcudart_static.a))
+# Libraries in front of NVIDIA's, with the major versions that there are, and the loader's auditor
+# that puts them there.
+cpu-front := $(if $(cpu-driver),$(addprefix kudzu-cpu/front/,$(addprefix libnvrtc.so.,11 12 13)))
+cpu-dropin := $(if $(cpu-driver),$(cpu-front) kudzu-cpu/libkudzu-audit.so)
 
 .PHONY: FORCE all lib run clean
 all: lib $(BUILD)/kudzu ## build the libraries and the program (the default)
-lib: $(addprefix $(BUILD)/,libkudzu.so libkudzu.a $(cpu-driver) $(cpu-names) $(cpu-link) $(cudart)) ## build the libraries
+lib: $(addprefix $(BUILD)/,libkudzu.so libkudzu.a $(cpu-driver) $(cpu-names) $(cpu-link) $(cudart) $(cpu-dropin)) ## build the libraries
 
 $(BUILD)/config: FORCE
 	+$(call rewrite,$(call print,$(COMPILE) | $(LINK) | $(LLVM_CONFIG) | $(LLVM_LINK)))
@@ -195,6 +199,21 @@ $(addprefix $(BUILD)/kudzu-cpu/,libcudart_static.a cuda12/libcudart_static.a): $
 	@mkdir -p $(@D) && rm -f $@
 	$(call say,AR)$(LD) -r -o $(@:.a=.o) $(filter %.o,$^) && \
 		$(OBJCOPY) --localize-hidden $(@:.a=.o) && $(AR) rcsD $@ $(@:.a=.o) && rm $(@:.a=.o)
+$(BUILD)/kudzu-cpu/libkudzu-audit.so: $(BUILD)/src/dropin/audit.o
+	$(call say,LD)mkdir -p $(@D) && $(CC) -shared -nostartfiles -Wl,-soname,$(@F) -Wl,--build-id \
+		-Wl,--as-needed -o $@ $<
+# Each needs NVIDIA's library under a name that the auditor knows, and has its versions of symbols.
+front-soname = $(if $(filter libnvrtc.so.11,$1),$1.2,$1)
+$(addprefix $(BUILD)/,$(cpu-front)): $(BUILD)/kudzu-cpu/front/%: \
+		$(call objects,src/dropin/front.c $(SOURCES_base)) $(BUILD)/config
+	$(call say,LD)mkdir -p $(@D) $(BUILD)/src/dropin && real=$(BUILD)/src/dropin/kudzu-real-$* && \
+		$(LINK) -shared -nostdlib -Wl,-soname,kudzu-real-$* -x c /dev/null -o $$real && \
+		echo '$(call front-soname,$*) { global: nvrtc*; nvJitLink*; __nvJitLink*; local: *; };' \
+			>$$real.map && \
+		$(SHARED) -Wl,-soname,$(call front-soname,$*) -Wl,--version-script=$$real.map \
+			-o $@ $(filter %.o,$^) -Wl,--no-as-needed $$real $(LIBS)
+$(addprefix $(BUILD)/,$(filter %libnvrtc.so.11 %libnvrtc.so.12 %libnvrtc.so.13,$(cpu-front))): \
+	$(BUILD)/src/dropin/nvrtc.o
 # It finds its library in the build folder, and where both are installed, whether moved or not.
 $(BUILD)/kudzu: $(call objects,$(SOURCES_command)) $(BUILD)/command.sources $(BUILD)/libkudzu.so
 	$(call say,LD)$(LINK) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/'"$$(realpath -m --relative-to=$(BINDIR) $(LIBDIR))" \
@@ -248,7 +267,7 @@ clean: ## remove what was built (build/nvrtc, build/nvrtcs and build/peers, from
 include make/test.mk make/bench.mk make/fuzz.mk make/install.mk make/site.mk
 
 -include $(patsubst %.o,%.d,$(call objects,$(sort $(SOURCES_kudzu) $(SOURCES_cpu) $(SOURCES_llvm) \
-	$(SOURCES_command) $(SOURCES_cudart) $(wildcard tests/*.c tests/*/*.c tests/*/*/*.c))))
+	$(SOURCES_command) $(SOURCES_cudart) $(SOURCES_dropin) $(wildcard tests/*.c tests/*/*.c tests/*/*/*.c))))
 -include $(cudart12:.o=.d)
 -include $(addsuffix .d,$(sample-programs) $(example-programs) $(bench-programs) $(CITIZEN) $(HANDLES))
 

@@ -16,7 +16,7 @@ DOCUMENTS := README.md LICENSE CONTRIBUTING.md src/lib/random/sobol.def $(sort $
 	docs/*.md docs/dev/*.md kernels/*.cu $(patsubst %,docs/examples/*.%,c cpp) \
 	$(patsubst %,samples/*.%,c cpp h csv) samples/mpi/*.[ch] bench/results/*.ndjson))
 INSTALLED := $(BINDIR)/kudzu $(MANDIR)/man1/kudzu.1 $(MANDIR)/man3/kudzu.3 $(COMPLETIONS) $(LINKS) \
-	$(addprefix $(LIBDIR)/,$(LIBRARIES) $(cpu-names) $(cpu-link) $(cudart) \
+	$(addprefix $(LIBDIR)/,$(LIBRARIES) $(cpu-names) $(cpu-link) $(cudart) $(cpu-dropin) \
 		$(addprefix pkgconfig/,$(PKGCONFIG)) $(addprefix cmake/kudzu/,$(CMAKE))) \
 	$(addprefix $(INCLUDEDIR)/,$(HEADERS:include/%=%)) $(addprefix $(DOCDIR)/,$(DOCUMENTS) include/kudzu)
 
@@ -40,7 +40,7 @@ install: all $(addprefix $(BUILD)/,$(PKGCONFIG) $(CMAKE)) ## install into PREFIX
 	for name in $(cpu-names); do \
 		ln -sf ../libkudzu-cpu.so $(DESTDIR)$(LIBDIR)/$$name || exit 1; done
 	$(if $(cpu-driver),install -D -m 644 $(BUILD)/$(cpu-link) $(DESTDIR)$(LIBDIR)/$(cpu-link))
-	for file in $(cudart); do \
+	for file in $(cudart) $(cpu-dropin); do \
 		install -D -m 644 $(BUILD)/$$file $(DESTDIR)$(LIBDIR)/$$file || exit 1; done
 	install -m 644 $(addprefix $(BUILD)/,$(PKGCONFIG)) $(DESTDIR)$(LIBDIR)/pkgconfig
 	install -m 644 $(addprefix $(BUILD)/,$(CMAKE)) $(DESTDIR)$(LIBDIR)/cmake/kudzu
@@ -65,7 +65,7 @@ dist: ## the sources as build/kudzu-VERSION.tar.gz, from git's HEAD if there is 
 		--transform="flags=rh;s|^\.|$$name|" .; fi >$$archive && gzip -n9f $$archive
 uninstall: ## remove what install put there
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
-	for folder in $(INCLUDEDIR)/kudzu $(addprefix $(LIBDIR)/,kudzu-cpu/stubs kudzu-cpu/cuda12 kudzu-cpu cmake/kudzu) \
+	for folder in $(INCLUDEDIR)/kudzu $(addprefix $(LIBDIR)/,kudzu-cpu/stubs kudzu-cpu/cuda12 kudzu-cpu/front kudzu-cpu cmake/kudzu) \
 		$(addprefix $(DOCDIR)/,docs/dev docs/examples docs samples/mpi samples kernels \
 			bench/results bench src/lib/random src/lib src include .); do \
 		folder=$$(realpath -m $(DESTDIR)$$folder); [ ! -d "$$folder" ] || rmdir "$$folder"; done

@@ -9,11 +9,12 @@
 #	llvm      libkudzu-cpu-llvm.so, the part of the driver that needs LLVM
 #	command   the program kudzu
 #	cudart    libcudart.so.12 and .13 and libcudart_static.a, the CUDA runtime of ours
+#	dropin    libraries under NVIDIA's names, for `kudzu cpu`: each is a file, with base
 #
 # A folder may use only those above it that share a library with it; `make check-layers` reads this
 # table.
 LAYERS := \
-	base:kudzu:cpu:llvm:cudart \
+	base:kudzu:cpu:llvm:cudart:dropin \
 	lib/cuda:kudzu \
 	lib/rtc:kudzu \
 	lib/cache:kudzu \
@@ -47,7 +48,8 @@ LAYERS := \
 	cpu/object:cpu \
 	cpu/stream:cpu \
 	cpu/abi:cpu \
-	cudart:cudart
+	cudart:cudart \
+	dropin:dropin
 
 # $(call folders-of,LIBRARY), $(call sources-in,FOLDERS)
 folders-of = $(foreach layer,$(LAYERS),$(if $(filter $1,$(subst :, ,$(layer))),$(firstword $(subst :, ,$(layer)))))
@@ -61,6 +63,7 @@ SOURCES_cpu := $(call sources-in,$(call folders-of,cpu))
 SOURCES_llvm := $(call sources-in,$(call folders-of,llvm))
 SOURCES_command := $(call sources-in,$(call folders-of,command))
 SOURCES_cudart := $(call sources-in,$(call folders-of,cudart))
+SOURCES_dropin := $(wildcard src/dropin/*.c)
 # In tests the driver and LLVM's part of it are one.
 SOURCES_device := $(sort $(SOURCES_cpu) $(SOURCES_llvm))
 SOURCES_base := $(call sources-in,base)
@@ -77,6 +80,9 @@ $(BUILD)/cudart12/%.o: private EXTRA = -DKZ_CUDART=12
 $(BUILD)/src/cpu/runtime/texture_%.o: private EXTRA = -ftls-model=initial-exec -O3
 $(BUILD)/src/cpu/codegen/%.o: private EXTRA = @$(BUILD)/llvm.flags
 $(call objects,$(call sources-in,$(filter cpu/codegen%,$(call folders-of,llvm)))): $(BUILD)/llvm.flags
+# The loader's auditor has no C library, which the compiler would call, and sanitizers too.
+$(BUILD)/src/dropin/audit.o: private EXTRA = -O2 -ffreestanding -fno-stack-protector \
+	-fno-tree-loop-distribute-patterns -fno-sanitize=all
 # Text that the assembler includes.
 $(BUILD)/src/lib/ops/device_code.o: $(wildcard kernels/*.cuh)
 $(BUILD)/src/lib/rtc/headers.o: $(wildcard kernels/*.cuh)

@@ -108,6 +108,17 @@ $(foreach a,$(CORPUS_ARCHS),$(eval $(call ptx-rule,$a)))
 
 # Programs linked with the libcuda.so that has names only; matmul opens libcuda.so.1.
 DROPIN := $(addprefix $(BUILD)/tests/dropin/,vectoradd matmul query link)
+# An NVRTC that compiles nothing, and programs that ask it: by any name, and linked with it by a path
+# that they have in themselves.
+FAKE := $(BUILD)/tests/dropin/nvrtc/libnvrtc.so.13
+ASK := $(addprefix $(BUILD)/tests/dropin/,ask_nvrtc ask_linked)
+$(FAKE): tests/dropin/fake_nvrtc.c $(BUILD)/config
+	$(call say,LD)mkdir -p $(@D) && $(CC) -std=c11 -Wall -Wextra -O1 -shared -fPIC \
+		-Wl,-soname,$(@F) -o $@ $< && ln -sf $(@F) $(@D)/libnvrtc.so
+$(ASK): $(BUILD)/tests/dropin/ask_%: tests/dropin/ask_nvrtc.c $(FAKE)
+	$(call say,CC)$(CC) -std=gnu11 -Wall -Wextra -o $@ $< $(ask-link) -ldl
+$(BUILD)/tests/dropin/ask_linked: private ask-link = -Wl,--no-as-needed $(FAKE) \
+	-Wl,--enable-new-dtags -Wl,-rpath,'$$ORIGIN/nvrtc'
 # A BLAS and LAPACK, and a cuFFT, with two functions.
 FEW := $(addprefix $(BUILD)/tests/dropin/,libfew_blas.so libfew_fft.so)
 $(FEW): $(BUILD)/tests/dropin/lib%.so: tests/dropin/%.c $(BUILD)/config
@@ -301,7 +312,7 @@ docs/ptx.md: $(BUILD)/docs/ptx FORCE
 	$(call rewrite,$<)
 check-ptx-md: $(BUILD)/docs/ptx
 	$(call step,$@,{ $< | cmp - docs/ptx.md || { echo 'run: make docs/ptx.md'; false; }; })
-check-dropin: all $(DROPIN) $(BUILD)/check_driver
+check-dropin: all $(DROPIN) $(ASK) $(BUILD)/check_driver
 	$(call step,$@,tests/dropin/check $(BUILD))
 	@CK_RUN_SUITE=syntax $(BUILD)/kudzu cpu -- $(BUILD)/check_driver
 
@@ -411,7 +422,7 @@ check-fresh: ## the README's two commands on a bare Debian 12, or with the toolk
 # times as long as these; `make lint LINT_STEPS=225000` before a release.
 LINT_STEPS ?= 15000
 lint: lint-c lint-shell ## clang-tidy (functions to 80 lines, and bugs) and shellcheck
-SOURCES_lint := $(SOURCES_kudzu) $(SOURCES_device) $(SOURCES_command)
+SOURCES_lint := $(SOURCES_kudzu) $(SOURCES_device) $(SOURCES_command) $(SOURCES_dropin)
 lint-c: $(patsubst %,lint/%,$(sort $(SOURCES_lint)))
 	@echo 'PASS: $@'
 lint/%.c: $(BUILD)/llvm.flags $(BUILD)/folders.flags

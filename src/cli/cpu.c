@@ -4,7 +4,8 @@
  *
  * `make` and `make install` put the driver under NVIDIA's names into a folder beside it,
  * kudzu-cpu/libcuda.so.1: as a link or, in a wheel, which cannot hold links, as a library that
- * needs the driver.  This command puts that folder in front of LD_LIBRARY_PATH, and makes
+ * needs the driver.  This command puts that folder in front of LD_LIBRARY_PATH, and its
+ * libkudzu-audit.so, which redirects other ways to the same names, in front of LD_AUDIT.  It makes
  * nothing that would have to be removed.  It opens the CPU device to learn which driver the
  * library takes, so there is one rule for where that is looked for, and for whose files are
  * trusted (src/lib/cuda/drv.c).
@@ -84,17 +85,26 @@ static bool cpu_find_folder(char *out, size_t size)
 	return !wrong;
 }
 
-/* The folder comes first; what the variable said before stays after it. */
-static bool cpu_put_in_front(const char *folder)
+/* The path comes first; what the variable said before stays after it. */
+static bool cpu_put_in_front(const char *variable, const char *path)
 {
-	const char *old = secure_getenv("LD_LIBRARY_PATH");
-	char *path;
-	if (asprintf(&path, "%s%s%s", folder, old && *old ? ":" : "", old ? old : "") < 0) {
+	const char *old = secure_getenv(variable);
+	char *paths;
+	if (asprintf(&paths, "%s%s%s", path, old && *old ? ":" : "", old ? old : "") < 0) {
 		return false;
 	}
-	bool ok = setenv("LD_LIBRARY_PATH", path, 1) == 0;
-	free(path);
+	bool ok = setenv(variable, paths, 1) == 0;
+	free(paths);
 	return ok;
+}
+
+/* Let programs find what is in the folder. */
+static bool cpu_lead_to(const char *folder)
+{
+	char auditor[PATH_MAX + 64];
+	snprintf(auditor, sizeof(auditor), "%s/libkudzu-audit.so", folder);
+	return cpu_put_in_front("LD_LIBRARY_PATH", folder)
+		&& (access(auditor, R_OK) != 0 || cpu_put_in_front("LD_AUDIT", auditor));
 }
 
 /* Open the file that execvp will run; -1 if there is none. */
@@ -320,7 +330,7 @@ int cpu_main(int argc, char **argv)
 	if (!cpu_find_folder(folder, sizeof(folder))) {
 		return CLI_FAILED;
 	}
-	if (!cpu_put_in_front(folder)) {
+	if (!cpu_lead_to(folder)) {
 		fprintf(stderr, "kudzu cpu: out of memory\n");
 		return CLI_FAILED;
 	}
