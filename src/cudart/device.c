@@ -54,6 +54,26 @@ API(cudaDeviceReset, void)
 	return state_leave(state_reset());
 }
 
+#if KZ_CUDART == 12
+API(cudaThreadExit, void)
+{
+	return state_leave(state_reset());
+}
+
+/* Every device has had doubles for long. */
+API(cudaSetDoubleForDevice, double *value)
+{
+	(void)value;
+	return cudaSuccess;
+}
+
+API(cudaSetDoubleForHost, double *value)
+{
+	(void)value;
+	return cudaSuccess;
+}
+#endif
+
 API(cudaSetDeviceFlags, unsigned int flags)
 {
 	int device;
@@ -101,6 +121,22 @@ API(cudaRuntimeGetVersion, int *version)
 	}
 	*version = CUDART_VERSION;
 	return cudaSuccess;
+}
+
+static cudaError_t device_copy_attributes(cudaStream_t to, cudaStream_t from)
+{
+	const cudaError_t code = state_enter();
+	return state_leave(code ? code : driver_error(driver.cuStreamCopyAttributes(to, from)));
+}
+
+API(cudaStreamCopyAttributes, cudaStream_t to, cudaStream_t from)
+{
+	return device_copy_attributes(to, from);
+}
+
+API(cudaStreamCopyAttributes_ptsz, cudaStream_t to, cudaStream_t from)
+{
+	return device_copy_attributes(state_per_thread(to), state_per_thread(from));
 }
 
 /* --- Properties --- */
