@@ -180,6 +180,7 @@ kz_status kz_comm_create(kz_comm **out, kz_device *const *devices, int count,
 	comm->count = options->id ? options->count : count;
 	comm->first = options->id ? options->first : 0;
 	comm->local_count = count;
+	comm->hub = -1;
 	comm->timeout_ms = options->timeout_ms ? options->timeout_ms : COMM_TIMEOUT_MS;
 	comm->cause = (kz_error)KZ_ERROR_INIT;
 	comm->last_call = &comm->calls;
@@ -348,23 +349,20 @@ static void comm_pause(uint64_t waited_ns)
 	}
 }
 
-/* The member for which the others wait: one whose stream has not come to the last call.  The hub is
- * named last, because it waits for the others.  If all have come there, it is the first member that
- * is not done. */
+/* The member for which the others wait: one whose stream has not come to the last call; else the
+ * hub, for which all others wait; else the first one that is not done. */
 static int comm_find_late(struct kz_comm *comm, int waiting)
 {
-	int late = -1;
+	bool done = true;
 	for (int i = 0; i < comm->local_count; i++) {
-		bool done = true;
-		if (comm_ask_mark(&done, &comm->members[i], COMM_BEFORE, NULL) || done) {
-			continue;
-		}
-		if (i != comm->hub) {
+		if (i != comm->hub
+		    && !comm_ask_mark(&done, &comm->members[i], COMM_BEFORE, NULL) && !done) {
 			return i;
 		}
-		late = i;
 	}
-	return late < 0 ? waiting : late;
+	return comm->hub >= 0
+		&& !comm_ask_mark(&done, &comm->members[comm->hub], COMM_AFTER, NULL) && !done
+		? comm->hub : waiting;
 }
 
 static kz_status comm_wait_for(struct kz_comm *comm, uint64_t left, kz_error *err)

@@ -42,6 +42,7 @@ struct comm_call {
 	int root;                   /* of reduce and broadcast; of send and receive the peer */
 	int member;                 /* that sends or receives */
 	bool is_matched;            /* with its receive, or its send */
+	int hub;                    /* the member at whose stream the others meet */
 	struct comm_end ends[];     /* of each member of this process */
 };
 
@@ -66,7 +67,7 @@ struct kz_comm {
 	int64_t timeout_ms;         /* negative: for ever */
 	const struct nccl *nccl;    /* NULL: our own engine */
 	kz_error cause;             /* why it cannot be used any more; KZ_OK: it can */
-	int hub;                    /* of the last call: see comm_streams.c */
+	int hub;                    /* of our engine's last call; -1: none */
 	bool is_late;               /* a wait has ended by its timeout */
 	bool is_group;
 	struct comm_call *calls, **last_call; /* of the group */
@@ -92,12 +93,13 @@ comm_run_fn comm_own_run, comm_nccl_run;
 
 /* comm_streams.c: order around the work of a call. */
 
-/* All streams of a call wait for the last uses of its memory, and join a capture that one of them
- * is part of. */
-kz_status comm_begin(struct kz_comm *comm, const struct comm_call *call, kz_error *err);
-/* All streams of the call wait for each other. */
+/* Choose the hub of a call.  All its streams wait for the last uses of its memory, and join a
+ * capture that one of them is part of. */
+kz_status comm_begin(struct kz_comm *comm, struct comm_call *call, kz_error *err);
+/* Before the work the hub waits for all streams of the call, and after the work they wait for it.
+ * Unless the hub works alone, all of them wait for each other.  The hub's context is current. */
 kz_status comm_meet(struct kz_comm *comm, const struct comm_call *call, enum comm_mark mark,
-	kz_error *err);
+	bool is_alone, kz_error *err);
 /* After the work. */
 kz_status comm_end(struct kz_comm *comm, const struct comm_call *call, kz_error *err);
 

@@ -8,7 +8,8 @@
  * them from all members and writes the result to all.  That is a reduce-scatter and an all-gather
  * in one pass, with as few bytes as any algorithm moves.  A copy is a task with one operand.
  *
- * All streams of the call meet before its tasks, and after them.
+ * The tasks of small arrays run on one member, so an all-reduce is one launch.  The order of the
+ * operands, and so the result, is the same whoever does a task.
  */
 #include "base/common.h"
 
@@ -159,20 +160,37 @@ static struct comm_task comm_task_begin(const struct comm_call *call, int member
 		.class = {.op = call->op, .dtype = call->op ? call->dtype : 0}};
 }
 
-/* All-reduce, reduce and broadcast: each element of the operands becomes one of the results.  The
- * members share them; small arrays are the first one's, or the root's. */
-static kz_status comm_run_parts(struct kz_comm *comm, const struct comm_call *call, kz_error *err)
+/* How many members work: the hub alone for a message, and for few bytes, since each launch takes
+ * time. */
+static int comm_worker_count(const struct kz_comm *comm, const struct comm_call *call)
+{
+	const bool has_parts = call->kind == COMM_REDUCE_SCATTER || call->kind == COMM_ALL_GATHER
+		|| call->kind == COMM_ALL_TO_ALL;
+	const int64_t size = call->count * kz_dtype_size(call->dtype);
+	const int64_t most = divide_up(has_parts ? size * comm->local_count : size, COMM_PART);
+	return call->kind == COMM_SEND || most <= 1 ? 1
+		: most < comm->local_count ? (int)most : comm->local_count;
+}
+
+/* The member that does task k of a call. */
+static int comm_worker(const struct kz_comm *comm, const struct comm_call *call, int workers,
+	int64_t k)
+{
+	return (call->hub + (int)(k % workers)) % comm->local_count;
+}
+
+/* All-reduce, reduce and broadcast: each element of the operands becomes one of the results, and
+ * the workers share them. */
+static kz_status comm_run_parts(struct kz_comm *comm, const struct comm_call *call, int workers,
+	kz_error *err)
 {
 	const int64_t element = kz_dtype_size(call->dtype), size = call->count * element;
-	const int64_t most = divide_up(size, COMM_PART);
-	const int64_t parts = most < comm->local_count ? most : comm->local_count;
-	const int64_t lines = parts ? divide_up(divide_up(call->count, parts), 64) : 0;
-	const int64_t part = 64 * lines * element;
+	const int64_t part = 64 * element * divide_up(divide_up(call->count, workers), 64);
 	kz_status st = KZ_OK;
-	for (int64_t k = 0; k < parts && k * part < size && !st; k++) {
+	for (int64_t k = 0; k < workers && k * part < size && !st; k++) {
 		const int64_t left = size - k * part;
-		struct comm_task task = comm_task_begin(call,
-			(int)((call->root + k) % comm->local_count), part < left ? part : left);
+		struct comm_task task = comm_task_begin(call, comm_worker(comm, call, workers, k),
+			part < left ? part : left);
 		comm_add_operands(&task, comm, call, k * part);
 		comm_add_results(&task, comm, call, k * part);
 		st = comm_launch(comm, call, &task, err);
@@ -182,10 +200,12 @@ static kz_status comm_run_parts(struct kz_comm *comm, const struct comm_call *ca
 
 /* The others, by the bytes of a part: a task for each member, or for each pair of them. */
 static kz_status comm_run_member(struct kz_comm *comm, const struct comm_call *call, int member,
-	int64_t size, kz_error *err)
+	int workers, kz_error *err)
 {
 	const struct comm_end *end = &call->ends[member];
-	struct comm_task task = comm_task_begin(call, member, size);
+	const int64_t size = call->count * kz_dtype_size(call->dtype);
+	const int worker = comm_worker(comm, call, workers, member);
+	struct comm_task task = comm_task_begin(call, worker, size);
 	kz_status st = KZ_OK;
 	switch (call->kind) {
 	case COMM_REDUCE_SCATTER:
@@ -198,7 +218,7 @@ static kz_status comm_run_member(struct kz_comm *comm, const struct comm_call *c
 		return comm_launch(comm, call, &task, err);
 	default: /* COMM_ALL_TO_ALL */
 		for (int i = 0; i < comm->local_count && !st; i++) {
-			task = comm_task_begin(call, member, size);
+			task = comm_task_begin(call, worker, size);
 			comm_add_input(&task, end->from.address + (CUdeviceptr)(i * size));
 			comm_add_output(&task, call->ends[i].into.address
 				+ (CUdeviceptr)(member * size));
@@ -208,16 +228,17 @@ static kz_status comm_run_member(struct kz_comm *comm, const struct comm_call *c
 	}
 }
 
-static kz_status comm_run_work(struct kz_comm *comm, const struct comm_call *call, kz_error *err)
+static kz_status comm_run_work(struct kz_comm *comm, const struct comm_call *call, int workers,
+	kz_error *err)
 {
 	kz_status st = KZ_OK;
 	switch (call->kind) {
 	case COMM_ALL_REDUCE:
 	case COMM_REDUCE:
 	case COMM_BROADCAST:
-		return comm_run_parts(comm, call, err);
+		return comm_run_parts(comm, call, workers, err);
 	case COMM_SEND: {
-		struct comm_task task = comm_task_begin(call, call->member,
+		struct comm_task task = comm_task_begin(call, call->hub,
 			call->count * kz_dtype_size(call->dtype));
 		comm_add_input(&task, call->ends[call->member].from.address);
 		comm_add_output(&task, call->ends[call->root].into.address);
@@ -225,25 +246,34 @@ static kz_status comm_run_work(struct kz_comm *comm, const struct comm_call *cal
 	}
 	default:
 		for (int i = 0; i < comm->local_count && !st; i++) {
-			st = comm_run_member(comm, call, i,
-				call->count * kz_dtype_size(call->dtype), err);
+			st = comm_run_member(comm, call, i, workers, err);
 		}
 		return st;
 	}
 }
 
-static kz_status comm_own_do(struct kz_comm *comm, const struct comm_call *call, kz_error *err)
+static kz_status comm_own_do(struct kz_comm *comm, struct comm_call *call, kz_error *err)
 {
-	kz_status st;
-	if ((st = comm_begin(comm, call, err))
-	    || (st = comm_meet(comm, call, COMM_BEFORE, err))) {
+	const int workers = comm_worker_count(comm, call);
+	kz_status st = comm_begin(comm, call, err);
+	if (st) {
 		return st;
 	}
-	/* Later work waits also if only some of the work could be started. */
-	st = comm_run_work(comm, call, err);
-	const kz_status met = comm_meet(comm, call, COMM_AFTER, err);
-	const kz_status ended = comm_end(comm, call, err);
-	return st ? st : met ? met : ended;
+	struct kz_device *dev = comm->members[call->hub].device;
+	struct device_scope scope;
+	comm->hub = call->hub;
+	if ((st = device_enter(dev, &scope, err))) {
+		return st;
+	}
+	if (!(st = comm_meet(comm, call, COMM_BEFORE, workers == 1, err))) {
+		st = comm_run_work(comm, call, workers, err);
+		/* Later work waits also if only some of the work could be started. */
+		const kz_status met = comm_meet(comm, call, COMM_AFTER, workers == 1, err);
+		const kz_status ended = comm_end(comm, call, err);
+		st = st ? st : met ? met : ended;
+	}
+	device_leave(dev, &scope);
+	return st;
 }
 
 kz_status comm_own_run(struct kz_comm *comm, struct comm_call *calls, kz_error *err)

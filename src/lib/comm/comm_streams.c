@@ -2,9 +2,10 @@
 /*
  * The streams of a collective call.
  *
- * They meet before the work and after it: one of them, the hub, waits for the others, and they for
- * it.  So the memory of each member may be used in any of the streams in between, and the member's
- * own stream stands for all uses, as memory.h wants it.
+ * One of them is the hub: before the work it waits for the others, and after the work they wait for
+ * it.  So it may use the memory of each member in between, and the member's own stream stands for
+ * all uses, as memory.h wants it.  If other members work, too, they wait for the hub before that,
+ * and it for them after that.
  */
 #include "base/common.h"
 
@@ -31,8 +32,8 @@ static kz_status comm_set_mark(CUevent mark, struct kz_stream *stream, kz_error 
 		"cuEventRecord", err);
 }
 
-/* The member whose stream the others wait for: one that is captured, else the first; -1: none. */
-static int comm_hub(const struct kz_comm *comm, const struct comm_call *call)
+/* The member whose stream the others wait for: one that is captured, else the first. */
+static int comm_find_hub(const struct kz_comm *comm, const struct comm_call *call)
 {
 	int hub = -1;
 	for (int i = comm->local_count; i-- > 0;) {
@@ -45,40 +46,33 @@ static int comm_hub(const struct kz_comm *comm, const struct comm_call *call)
 	return hub;
 }
 
-/* All others wait for the hub. */
-static kz_status comm_fan_out(struct kz_comm *comm, const struct comm_call *call, int hub,
+/* The hub waits for all others.  Its context is current. */
+static kz_status comm_fan_in(struct kz_comm *comm, const struct comm_call *call,
 	enum comm_mark mark, kz_error *err)
 {
-	struct kz_stream *stream = call->ends[hub].stream;
-	const CUevent event = comm->members[hub].marks[mark];
-	kz_status st = comm_set_mark(event, stream, err);
+	kz_status st = KZ_OK;
 	for (int i = 0; i < comm->local_count && !st; i++) {
-		if (i != hub && call->ends[i].stream) {
-			st = comm_wait(call->ends[i].stream, event, stream_capture(stream), err);
+		const CUevent event = comm->members[i].marks[mark];
+		if (i != call->hub && call->ends[i].stream
+		    && !(st = comm_set_mark(event, call->ends[i].stream, err))) {
+			st = comm_wait(call->ends[call->hub].stream, event, NULL, err);
 		}
 	}
 	return st;
 }
 
-kz_status comm_meet(struct kz_comm *comm, const struct comm_call *call, enum comm_mark mark,
-	kz_error *err)
+/* All others wait for the hub.  Its context is current. */
+static kz_status comm_fan_out(struct kz_comm *comm, const struct comm_call *call,
+	enum comm_mark mark, kz_error *err)
 {
-	const int hub = comm_hub(comm, call);
-	struct device_scope scope;
-	kz_status st = device_enter(comm->members[hub].device, &scope, err);
-	if (st) {
-		return st;
-	}
+	struct kz_stream *stream = call->ends[call->hub].stream;
+	const CUevent event = comm->members[call->hub].marks[mark];
+	kz_status st = comm_set_mark(event, stream, err);
 	for (int i = 0; i < comm->local_count && !st; i++) {
-		const CUevent event = comm->members[i].marks[mark];
-		if (i != hub && call->ends[i].stream
-		    && !(st = comm_set_mark(event, call->ends[i].stream, err))) {
-			st = comm_wait(call->ends[hub].stream, event, NULL, err);
+		if (i != call->hub && call->ends[i].stream) {
+			st = comm_wait(call->ends[i].stream, event, stream_capture(stream), err);
 		}
 	}
-	st = st ? st : comm_fan_out(comm, call, hub, mark, err);
-	comm->hub = hub;
-	device_leave(comm->members[hub].device, &scope);
 	return st;
 }
 
@@ -86,60 +80,84 @@ kz_status comm_meet(struct kz_comm *comm, const struct comm_call *call, enum com
 static kz_status comm_join_capture(struct kz_comm *comm, const struct comm_call *call,
 	kz_error *err)
 {
-	const int hub = comm_hub(comm, call);
-	struct capture *capture = stream_capture(call->ends[hub].stream);
+	const struct capture *capture = stream_capture(call->ends[call->hub].stream);
 	struct device_scope scope;
 	if (likely(!capture)) {
 		return KZ_OK;
 	}
 	for (int i = 0; i < comm->local_count; i++) {
-		struct capture *other = call->ends[i].stream ? stream_capture(call->ends[i].stream)
-			: NULL;
+		const struct capture *other = call->ends[i].stream
+			? stream_capture(call->ends[i].stream) : NULL;
 		if (other && other != capture) {
 			return error_set(err, KZ_STATE, "the streams of members %d and %d are "
-				"captured into two graphs", comm->first + hub, comm->first + i);
+				"captured into two graphs", comm->first + call->hub,
+				comm->first + i);
 		}
 	}
-	kz_status st = device_enter(comm->members[hub].device, &scope, err);
+	struct kz_device *dev = comm->members[call->hub].device;
+	kz_status st = device_enter(dev, &scope, err);
 	if (!st) {
-		st = comm_fan_out(comm, call, hub, COMM_BEFORE, err);
-		device_leave(comm->members[hub].device, &scope);
+		st = comm_fan_out(comm, call, COMM_BEFORE, err);
+		device_leave(dev, &scope);
 	}
 	return st;
 }
 
-typedef kz_status comm_order(struct memory *memory, struct kz_stream *stream, kz_error *err);
+/* The memory of a member's array is used in its stream, and its context becomes current if that has
+ * to be ordered. */
+static kz_status comm_order(struct comm_member *member, struct memory *memory,
+	struct kz_stream *stream, bool is_after, kz_error *err)
+{
+	struct device_scope scope;
+	if (!memory || (memory_is_last(memory, stream) && !stream_capture(stream))) {
+		return KZ_OK;
+	}
+	kz_status st = device_enter(member->device, &scope, err);
+	if (!st) {
+		st = (is_after ? memory_used : memory_use)(memory, stream, err);
+		device_leave(member->device, &scope);
+	}
+	return st;
+}
 
-static kz_status comm_each_memory(struct kz_comm *comm, const struct comm_call *call,
-	comm_order *order, kz_error *err)
+static kz_status comm_order_all(struct kz_comm *comm, const struct comm_call *call, bool is_after,
+	kz_error *err)
 {
 	kz_status st = KZ_OK;
 	for (int i = 0; i < comm->local_count && !st; i++) {
 		const struct comm_end *end = &call->ends[i];
-		struct device_scope scope;
-		if (!end->stream || (st = device_enter(comm->members[i].device, &scope, err))) {
-			continue;
+		struct comm_member *member = &comm->members[i];
+		if (end->stream && !(st = comm_order(member, end->from.memory, end->stream,
+				is_after, err))) {
+			st = comm_order(member, end->into.memory, end->stream, is_after, err);
 		}
-		if (end->from.memory) {
-			st = order(end->from.memory, end->stream, err);
-		}
-		if (!st && end->into.memory) {
-			st = order(end->into.memory, end->stream, err);
-		}
-		device_leave(comm->members[i].device, &scope);
 	}
 	return st;
 }
 
-kz_status comm_begin(struct kz_comm *comm, const struct comm_call *call, kz_error *err)
+kz_status comm_begin(struct kz_comm *comm, struct comm_call *call, kz_error *err)
 {
+	call->hub = comm_find_hub(comm, call);
 	kz_status st = comm_join_capture(comm, call, err);
-	return st ? st : comm_each_memory(comm, call, memory_use, err);
+	return st ? st : comm_order_all(comm, call, false, err);
+}
+
+kz_status comm_meet(struct kz_comm *comm, const struct comm_call *call, enum comm_mark mark,
+	bool is_alone, kz_error *err)
+{
+	kz_status st = KZ_OK;
+	if (mark == COMM_BEFORE || !is_alone) {
+		st = comm_fan_in(comm, call, mark, err);
+	}
+	if (!st && (mark == COMM_AFTER || !is_alone)) {
+		st = comm_fan_out(comm, call, mark, err);
+	}
+	return st;
 }
 
 kz_status comm_end(struct kz_comm *comm, const struct comm_call *call, kz_error *err)
 {
-	kz_status st = comm_each_memory(comm, call, memory_used, err);
+	kz_status st = comm_order_all(comm, call, true, err);
 	for (int i = 0; i < comm->local_count; i++) {
 		struct comm_member *member = &comm->members[i];
 		if (call->ends[i].stream && member->stream != call->ends[i].stream) {

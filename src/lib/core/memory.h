@@ -121,12 +121,17 @@ kz_status buffer_check(const struct kz_buffer *buffer, int64_t offset, int64_t s
 
 kz_status memory_use_after(struct memory *memory, struct kz_stream *stream, kz_error *err);
 
+/* Whether a stream is the last one that used the memory. */
+static inline bool memory_is_last(const struct memory *memory, const struct kz_stream *stream)
+{
+	return likely(atomic_load_explicit(&memory->last, memory_order_acquire) == stream);
+}
+
 /* Call this before work on this memory goes into a stream.  The context is current.  If the stream
  * is captured, the graph gets a reference on the memory instead. */
 static inline kz_status memory_use(struct memory *memory, struct kz_stream *stream, kz_error *err)
 {
-	if (likely(atomic_load_explicit(&memory->last, memory_order_acquire) == stream
-		&& !stream_capture(stream))) {
+	if (memory_is_last(memory, stream) && likely(!stream_capture(stream))) {
 		return KZ_OK;
 	}
 	return memory_use_after(memory, stream, err);
@@ -137,7 +142,7 @@ kz_status memory_used_late(struct memory *memory, struct kz_stream *stream, kz_e
 /* To be called, context current, after that work was put there. */
 static inline kz_status memory_used(struct memory *memory, struct kz_stream *stream, kz_error *err)
 {
-	if (likely(atomic_load_explicit(&memory->last, memory_order_acquire) == stream)) {
+	if (memory_is_last(memory, stream)) {
 		return KZ_OK;
 	}
 	return memory_used_late(memory, stream, err);
