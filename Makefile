@@ -128,12 +128,14 @@ all: lib $(BUILD)/kudzu ## build the libraries and the program (the default)
 lib: $(addprefix $(BUILD)/,libkudzu.so libkudzu.a $(cpu-driver) $(cpu-names) $(cpu-link) $(cudart) $(cpu-dropin)) ## build the libraries
 
 $(BUILD)/config: FORCE
-	+$(call rewrite,$(call print,$(COMPILE) | $(LINK) | $(LLVM_CONFIG) | $(LLVM_LINK)))
+	+$(call rewrite,$(call print,$(COMPILE) | $(LINK)))
+$(BUILD)/llvm.config: FORCE
+	+$(call rewrite,$(call print,$(CC) | $(LLVM_CONFIG) | $(LLVM_LINK)))
 $(BUILD)/folders.flags: FORCE
 	+$(call rewrite,$(call print,-DKZ_LIBDIR=\"$(LIBDIR)\" -DKZ_WITH_CPU=$(CPU)))
 $(BUILD)/cuda.flags: FORCE
 	+$(call rewrite,NVRTC='$(NVRTC)' .ci/find-cuda --flags)
-$(BUILD)/llvm.flags $(BUILD)/llvm.libs &: $(BUILD)/config .ci/find-llvm
+$(BUILD)/llvm.flags $(BUILD)/llvm.libs &: $(BUILD)/llvm.config .ci/find-llvm
 	@config=$$(LLVM_CONFIG='$(LLVM_CONFIG)' .ci/find-llvm) && \
 	echo "-isystem $$($$config --includedir)" >$(BUILD)/llvm.flags && \
 	$$config --link-shared --ldflags --libs core orcjit native passes >$(BUILD)/llvm.libs
