@@ -17,6 +17,24 @@ suites-in = $(patsubst test_%.c,%,$(filter test_%.c,$(notdir $1)))
 SUITES_hand := large
 SUITES_kudzu := $(filter-out $(SUITES_hand),$(call suites-in,$(tests-kudzu)))
 SUITES_cpu := $(call suites-in,$(tests-cpu))
+# Compiled kernels are nothing that tsan sees, nor are the values of one thread.
+kernel-suites := ulp emit_size forms half fuzz_diff corpus ops shortcut eval_values eval_chain reduce_random pycuda \
+	pycuda_views matmul scan view_random transpose custom_shape promote libraries hints \
+	integrate network einsum products random matrix own \
+	sort choice search scatter segmented fft sparse sets std
+# In these folders tsan sees nothing new in a suite without threads of its own.
+tsan-folders := whole $(addprefix lib/,array ops comm linalg fft order sparse random rtc) \
+	$(addprefix cpu/,ptx ir codegen passes)
+SKIP_tsan = $(kernel-suites) $(call suites-in,$(shell grep -L pthread_create $(wildcard $(tsan-folders:%=tests/%/*.c)))) \
+	texture eval hash store_calls store_owner pack key pch rtc_compile diagnostic layout inspect bundle load \
+	image_link codes abi args dtype
+SKIP ?= $(SKIP_$(MODE))
+# All but SKIP, or of them SUITES.
+chosen = $(filter-out $(SKIP),$(if $(SUITES),$(filter $(SUITES),$1),$1))
+# Suites that are left out are not compiled.  A single SUITE is chosen among all, so that the next one
+# needs no other runner.
+left-out := $(if $(SUITE),,$(filter-out $(call chosen,$(SUITES_kudzu) $(SUITES_cpu)),$(SUITES_kudzu) $(SUITES_cpu)))
+in-runner = $(filter-out $(foreach suite,$(left-out),%/test_$(suite).c),$1)
 # What no GPU can change.
 SUITES_host := $(call suites-in,$(wildcard $(patsubst %,tests/%/*.c,base lib/cuda lib/rtc lib/cache cli))) dtype mempool_model \
 	args layout shape overlap declare eval_parse promote failures refusals
@@ -64,10 +82,12 @@ run-needs = $(call objects,tests/main.c $1) $(BUILD)/tests/support.a
 # Those of tests/base/calls.c stand before the C library's.
 WRAPPED := openat fstat fstatat preadv writev pread pwrite close fcntl mkdirat unlinkat renameat \
 	futimens fdopendir readdir
-SOURCES_check_kudzu := $(tests-kudzu) $(COMMAND_PARTS) $(SOURCES_kudzu)
-SOURCES_check_cpu := $(tests-cpu) $(filter src/lib/rtc/%,$(GENERATOR)) $(SOURCES_device)
+run-kudzu := $(call in-runner,$(tests-kudzu))
+run-cpu := $(call in-runner,$(tests-cpu))
+SOURCES_check_kudzu := $(run-kudzu) $(COMMAND_PARTS) $(SOURCES_kudzu)
+SOURCES_check_cpu := $(run-cpu) $(filter src/lib/rtc/%,$(GENERATOR)) $(SOURCES_device)
 SOURCES_check_driver := $(tests-driver) $(filter src/lib/rtc/%,$(GENERATOR)) src/cpu/ptx/ptx.c $(SOURCES_base)
-$(BUILD)/check_kudzu: $(call run-needs,$(tests-kudzu) $(COMMAND_PARTS)) $(BUILD)/kudzu.o $(BUILD)/check_kudzu.sources
+$(BUILD)/check_kudzu: $(call run-needs,$(run-kudzu) $(COMMAND_PARTS)) $(BUILD)/kudzu.o $(BUILD)/check_kudzu.sources
 	$(link-runner) $(WRAPPED:%=-Wl,--wrap=%) $(CHECK_LIBS) $(LIBS)
 $(BUILD)/check_cpu: $(call run-needs,$(SOURCES_check_cpu)) $(BUILD)/check_cpu.sources $(BUILD)/llvm.part
 	$(link-runner) -Wl,--wrap=__cxa_atexit @$(BUILD)/llvm.part $(CHECK_LIBS) $(LIBS)
@@ -160,18 +180,6 @@ retry = $(if $(filter asan,$(MODE)),.ci/run-tests)
 # A test's own limit, which a busy machine must not reach.
 export CK_DEFAULT_TIMEOUT ?= 180
 export TSAN_OPTIONS ?= suppressions=$(abspath .ci/tsan.txt):allocator_may_return_null=1
-# Compiled kernels are nothing that tsan sees, nor are the values of one thread.
-kernel-suites := ulp emit_size forms half fuzz_diff corpus ops shortcut eval_values eval_chain reduce_random pycuda \
-	pycuda_views matmul scan view_random transpose custom_shape promote libraries hints \
-	integrate network einsum products random matrix own \
-	sort choice search scatter segmented fft sparse sets std
-# In these folders tsan sees nothing new in a suite without threads of its own.
-tsan-folders := whole $(addprefix lib/,array ops comm linalg fft order sparse random rtc) \
-	$(addprefix cpu/,ptx ir codegen passes)
-SKIP_tsan = $(kernel-suites) $(call suites-in,$(shell grep -L pthread_create $(wildcard $(tsan-folders:%=tests/%/*.c)))) \
-	texture eval hash store_calls store_owner pack key pch rtc_compile diagnostic layout inspect bundle load \
-	image_link codes abi args dtype
-SKIP ?= $(SKIP_$(MODE))
 patience = $(if $(filter asan ubsan tsan,$(MODE)),CK_TIMEOUT_MULTIPLIER=4 KUDZU_TEST_BRIEF=1)
 # Less freed memory is held back, and fewer callers noted, than by default: in processes as short as
 # tests that costs much, and finds no more.
@@ -201,8 +209,6 @@ check-long: ## the tests in their long form, of which `make check` tries a sampl
 	+@KUDZU_TEST_SLOW=1009 KUDZU_CPU_TIER= CK_DEFAULT_TIMEOUT=3600 CK_TIMEOUT_MULTIPLIER=20 \
 		$(MAKE) --no-print-directory -k $(jobs) check-unit check-numpy check-random check-signals TIMES=1
 check-unit: check-kudzu $(if $(cpu-driver),check-cpu)
-# All but SKIP, or of them SUITES.
-chosen = $(filter-out $(SKIP),$(if $(SUITES),$(filter $(SUITES),$1),$1))
 check-kudzu: $(patsubst %,check-kudzu-%,$(call chosen,$(SUITES_kudzu)))
 check-cpu: $(patsubst %,check-cpu-%,$(call chosen,$(SUITES_cpu)))
 # A suite at a time, so that -j runs several at once.
