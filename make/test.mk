@@ -364,7 +364,11 @@ check-clang: ## all of it built with clang in debug mode, and the samples run; `
 	@$(MAKE) --no-print-directory all check-samples CC=clang MODE=debug BUILD=build/clang
 check-asan check-ubsan check-tsan: check-%: ## the tests under a sanitizer (asan: and ubsan)
 	@$(MAKE) --no-print-directory check MODE=$* BUILD=build/$*
-check-nocpu: ## the build without LLVM
+# $(call take-objects,BUILD,SOURCES): what the same flags have compiled here is not compiled again there.
+# config has the flags of all, and goes first: make takes objects that are older for stale.
+take-objects = @mkdir -p $1 && cd $(BUILD) && cp -p --parents -t $(abspath $1) config $(2:.c=.o)
+check-nocpu: all ## the build without LLVM
+	$(call take-objects,build/nocpu,$(filter-out src/lib/cuda/%,$(SOURCES_kudzu) $(SOURCES_command)))
 	@$(MAKE) --no-print-directory all check-symbols CPU=0 BUILD=build/nocpu
 # Most machines of users have no AVX-512.
 check-avx2: ## some suites with code for processors that have AVX2, in seconds
