@@ -239,6 +239,21 @@ cudaError_t register_kernel(CUkernel *out, const void *host)
 	return code;
 }
 
+void *register_host(CUkernel kernel)
+{
+	const void *host = kernel;
+	pthread_mutex_lock(&register_lock);
+	for (size_t i = 0; i < BUCKETS; i++) {
+		for (const struct entry *entry = register_table[i]; entry; entry = entry->next) {
+			if (entry->kind == ENTRY_KERNEL && entry->kernel == kernel) {
+				host = entry->host;
+			}
+		}
+	}
+	pthread_mutex_unlock(&register_lock);
+	return (void *)(uintptr_t)host;
+}
+
 cudaError_t register_failure(void)
 {
 	const cudaError_t code = atomic_load(&register_last_failure);
