@@ -25,6 +25,7 @@ struct access {
 	unsigned lane;
 	uint64_t at;
 	uint32_t size;
+	uint32_t align;             /* of the address */
 	bool is_shared;             /* by an instruction for shared memory */
 	enum rt_access kind;
 };
@@ -155,13 +156,22 @@ static const struct ptx_var *access_var_at(const struct access *access, uint64_t
 
 /* --- What is wrong --- */
 
+/* "read of 4 bytes". */
+static const char *access_name(const struct access *access, char *text, size_t size)
+{
+	snprintf(text, size, "%s %u byte%s", access->kind == RT_CHANGES ? "atomic operation on"
+		: access->kind == RT_WRITES ? "write of" : "read of", access->size,
+		access->size == 1 ? "" : "s");
+	return text;
+}
+
 static void access_deny_offset(const struct access *access, struct rt_range range,
 	const char *what)
 {
-	char text[160];
+	char text[160], name[48];
 	const int64_t offset = (int64_t)(access->at - range.begin);
-	snprintf(text, sizeof(text), "access to offset %" PRId64 " of %s, which has %" PRIu64
-		" bytes", offset, what, range.size);
+	snprintf(text, sizeof(text), "%s at offset %" PRId64 " of %s, which has %" PRIu64
+		" bytes", access_name(access, name, sizeof(name)), offset, what, range.size);
 	rt_deny(access->warp, access->lane, 0, CUDA_ERROR_ILLEGAL_ADDRESS, text);
 }
 
@@ -185,18 +195,19 @@ static void access_deny_heap(const struct access *access)
 {
 	struct heap *heap = access_heap(access);
 	uint64_t bad = access->at;
-	char text[160], where[112];
+	char text[160], where[112], name[48];
 	while (bad < access->at + access->size - 1 && heap_holds(heap, bad, 1)) {
 		bad++;
 	}
 	heap_describe(heap, bad, where, sizeof(where));
-	snprintf(text, sizeof(text), "access to address 0x%" PRIx64 ", which is %s", bad, where);
+	snprintf(text, sizeof(text), "%s at address 0x%" PRIx64 ", which is %s",
+		access_name(access, name, sizeof(name)), bad, where);
 	rt_deny(access->warp, access->lane, 0, CUDA_ERROR_ILLEGAL_ADDRESS, text);
 }
 
 static void access_deny_address(const struct access *access)
 {
-	char text[64];
+	char text[112], name[48];
 	if (access_is_shared(access)) {
 		access_deny_offset(access, access_shared_range(access),
 			"the block's shared memory");
@@ -212,16 +223,17 @@ static void access_deny_address(const struct access *access)
 	       && memory_holds(access->kernel->memory, bad, 1, false, NULL)) {
 		bad++;
 	}
-	snprintf(text, sizeof(text), "access to address 0x%" PRIx64 "%s", bad, bad == 0
+	snprintf(text, sizeof(text), "%s at address 0x%" PRIx64 "%s",
+		access_name(access, name, sizeof(name)), bad, bad == 0
 		? ", which is in no allocation" : "");
 	rt_deny(access->warp, access->lane, bad, CUDA_ERROR_ILLEGAL_ADDRESS, text);
 }
 
 static void access_deny_alignment(const struct access *access)
 {
-	char text[96];
-	snprintf(text, sizeof(text), "access to address 0x%" PRIx64
-		", which is not a multiple of %u", access->at, access->size & -access->size);
+	char text[112], name[48];
+	snprintf(text, sizeof(text), "%s at address 0x%" PRIx64 ", which is not a multiple of %u",
+		access_name(access, name, sizeof(name)), access->at, access->align);
 	rt_deny(access->warp, access->lane, 0, CUDA_ERROR_MISALIGNED_ADDRESS, text);
 }
 
@@ -256,7 +268,6 @@ static void access_describe(const struct access *access, uint64_t address, char 
 static bool access_check_memory(const struct access *access, uint32_t number,
 	struct rt_range *range)
 {
-	const uint32_t align = access->size & -access->size;
 	if (number != RT_NO_VAR) {
 		const struct ptx_var *var = access_find_var(access, number, range);
 		if (!access_is_in(access, *range)) {
@@ -267,7 +278,7 @@ static bool access_check_memory(const struct access *access, uint32_t number,
 		access_deny_address(access);
 		return false;
 	}
-	if (access->at % align != 0) {
+	if (access->at % access->align != 0) {
 		access_deny_alignment(access);
 		return false;
 	}
@@ -340,7 +351,8 @@ uint32_t access_check(struct rt_warp *warp, uint32_t access, uint32_t var)
 {
 	const struct check_kernel *kernel = warp->launch->check;
 	struct access one = {.warp = warp, .kernel = kernel, .size = warp->access,
-		.is_shared = access >> 8 & 1, .kind = (enum rt_access)(access & 0xff)};
+		.align = rt_align_of(access), .is_shared = access >> 8 & 1,
+		.kind = (enum rt_access)(access & 0xff)};
 	struct rt_range range = {0}, *kept = &warp->ranges[access >> 16];
 	const bool is_exact = kernel->checks & check_bit(CHECK_MEMORY);
 	const bool has_peers = warp->launch->host->may_access;

@@ -17,6 +17,7 @@
 #include "base/alloc.h"
 #include "cpu/check/sync.h"
 #include "cpu/runtime/rt_collect.h"
+#include "cpu/runtime/rt_mma.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -759,6 +760,22 @@ void race_watch(struct rt_warp *warp, uint32_t access, uint32_t pattern)
 	}
 }
 
+/* The threads of a warp have met at a load or store of a matrix, and make it together. */
+static void race_watch_matrix(const struct rt_warp *warp, uint32_t what, uint32_t set)
+{
+	struct matrix_access matrix;
+	if (!matrix_find_access(&matrix, warp->exchange, what, set) || matrix.lanes == 0) {
+		return;
+	}
+	struct rt_warp all = *warp; // which may be one thread
+	all.first = warp->first / RT_GROUP * RT_GROUP;
+	all.line = warp->exchange->lines[__builtin_ctz(matrix.lanes)];
+	all.gathers = matrix.lanes;
+	all.access = matrix.size;
+	memcpy(all.at, matrix.at, sizeof(all.at));
+	race_watch(&all, matrix.writes ? RT_WRITES : RT_READS, RT_WATCH_ANY);
+}
+
 void race_collect(struct rt_warp *warp, uint32_t what, uint32_t set)
 {
 	if (what & COLLECT_OPEN) {
@@ -772,4 +789,5 @@ void race_collect(struct rt_warp *warp, uint32_t what, uint32_t set)
 	const uint32_t all = left < RT_GROUP ? (1u << left) - 1 : UINT32_MAX;
 	const uint32_t met = (set | warp->exchange->absent) & all;
 	race_meet(warp->race, &(struct race_set){first, 1, &met});
+	race_watch_matrix(warp, what, set);
 }

@@ -223,6 +223,26 @@ unsigned mma_words(const struct mma *mma, enum mma_matrix matrix)
 	return mma_elements(mma, matrix) * mma_bits(mma->types[matrix]) / 32;
 }
 
+static unsigned mma_rows(const struct mma *mma, enum mma_matrix matrix)
+{
+	return matrix == MMA_B ? mma->k : mma->m;
+}
+
+static unsigned mma_columns(const struct mma *mma, enum mma_matrix matrix)
+{
+	return matrix == MMA_A ? mma->k : mma->n;
+}
+
+unsigned mma_lines(const struct mma *mma, enum mma_matrix matrix)
+{
+	return mma->by_column[0] ? mma_columns(mma, matrix) : mma_rows(mma, matrix);
+}
+
+unsigned mma_line_length(const struct mma *mma, enum mma_matrix matrix)
+{
+	return mma->by_column[0] ? mma_rows(mma, matrix) : mma_columns(mma, matrix);
+}
+
 /* PTX ISA 9.7.14.5.1: m8n8k4 of f16. */
 static struct mma_place mma_quad_place(const struct mma *mma, enum mma_matrix matrix, unsigned lane,
 	unsigned i)

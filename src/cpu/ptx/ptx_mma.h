@@ -48,6 +48,14 @@ unsigned mma_words(const struct mma *mma, enum mma_matrix matrix);
 /* Small matrices of f16: four products at once, each by 8 threads. */
 bool mma_is_quad(const struct mma *mma);
 
+/* A load or store of wmma: how many rows or columns of the matrix lie in memory each as one piece,
+ * and how many elements each has. */
+unsigned mma_lines(const struct mma *mma, enum mma_matrix matrix);
+unsigned mma_line_length(const struct mma *mma, enum mma_matrix matrix);
+
+/* Bytes of a row that ldmatrix and stmatrix move. */
+enum { MMA_ROW = 16 };
+
 struct mma_place {
 	unsigned row, column;
 };

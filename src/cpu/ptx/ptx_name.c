@@ -53,6 +53,9 @@ static const char *name_add_part(char *out, size_t size, const char *part)
 	if (*digits < '1' || *digits > '9' || count > strlen(text) || count + len + 32 > size) {
 		return NULL;
 	}
+	if (strncmp(text, "_INTERNAL_", 10) == 0) { // what nvcc puts around what one file can see
+		return text + count;
+	}
 	bool unnamed = strncmp(text, "_GLOBAL__N_", 11) == 0;
 	snprintf(out + len, size - len, "%s%.*s", len > 0 ? "::" : "",
 		unnamed ? 21 : (int)count, unnamed ? "(anonymous namespace)" : text);

@@ -128,10 +128,18 @@ enum rt_pattern {
 	RT_WATCH_TWINS /* as a row of 16 lanes, at which the others are, too */
 };
 
-/* What rt_calls.check is told of a place in the code: its range is at `slot` of rt_warp.ranges. */
-static inline uint32_t rt_pack_access(enum rt_access kind, bool is_shared, uint32_t slot)
+/* What rt_calls.check is told of a place in the code: its addresses have to be multiples of
+ * `align`, a power of two, and its range is at `slot` of rt_warp.ranges. */
+static inline uint32_t rt_pack_access(enum rt_access kind, bool is_shared, uint32_t align,
+	uint32_t slot)
 {
-	return (uint32_t)kind | (uint32_t)is_shared << 8 | slot << 16;
+	return (uint32_t)kind | (uint32_t)is_shared << 8 | (uint32_t)__builtin_ctz(align) << 9
+		| slot << 16;
+}
+
+static inline uint32_t rt_align_of(uint32_t access)
+{
+	return UINT32_C(1) << (access >> 9 & 31);
 }
 
 /* The variable that an address was made from: by its place in ptx_func.vars, in ptx_module.vars, or

@@ -3,6 +3,7 @@
 #include "base/common.h"
 
 #include "cpu/ptx/ptx_mma.h"
+#include "cpu/runtime/rt_collect.h"
 #include "cpu/runtime/rt_mma.h"
 
 #include <string.h>
@@ -176,4 +177,57 @@ void matrix_transpose(struct rt_exchange *x, uint32_t set)
 	matrix_rows rows;
 	rt_matrix_take_pairs(x, set, 0, rows, false);
 	rt_matrix_give_pairs(x, set, 0, rows, true);
+}
+
+/* --- What they access --- */
+
+/* The rows of ldmatrix and stmatrix, whose addresses the lanes have. */
+static void matrix_find_rows(struct matrix_access *out, const struct rt_exchange *x,
+	uint32_t details, uint32_t set)
+{
+	const unsigned lanes = 8 * (details & (MATRIX_TRANSPOSED - 1));
+	out->lanes = set & (lanes < RT_GROUP ? (1u << lanes) - 1 : UINT32_MAX);
+	out->size = MMA_ROW;
+	for (unsigned lane = 0; lane < RT_GROUP; lane++) {
+		out->at[lane] = (uintptr_t)rt_matrix_address_of(x, lane);
+	}
+}
+
+/* The rows or columns of a matrix of wmma, which begins at the address of all lanes. */
+static void matrix_find_lines(struct matrix_access *out, const struct rt_exchange *x,
+	uint32_t details, enum mma_matrix matrix, uint32_t set)
+{
+	const struct mma mma = mma_decode(details);
+	const unsigned bits = mma_bits(mma.types[matrix]), lines = mma_lines(&mma, matrix);
+	out->lanes = set & (lines < RT_GROUP ? (1u << lines) - 1 : UINT32_MAX);
+	out->size = mma_line_length(&mma, matrix) * bits / 8;
+	for (unsigned lane = 0; lane < RT_GROUP; lane++) {
+		out->at[lane] = (uintptr_t)rt_matrix_address_of(x, lane)
+			+ (uint64_t)x->words[2][lane] * bits / 8 * lane;
+	}
+}
+
+bool matrix_find_access(struct matrix_access *out, const struct rt_exchange *x, uint32_t what,
+	uint32_t set)
+{
+	const uint32_t details = what >> COLLECT_SHIFT;
+	const enum collect op = (enum collect)(what & ((1u << COLLECT_SHIFT) - 1));
+	switch (op) {
+	case COLLECT_LDMATRIX:
+	case COLLECT_STMATRIX:
+		matrix_find_rows(out, x, details, set);
+		break;
+	case COLLECT_LOAD_A:
+	case COLLECT_LOAD_B:
+	case COLLECT_LOAD_C:
+		matrix_find_lines(out, x, details, (enum mma_matrix)(op - COLLECT_LOAD_A), set);
+		break;
+	case COLLECT_STORE_D:
+		matrix_find_lines(out, x, details, MMA_D, set);
+		break;
+	default:
+		return false;
+	}
+	out->writes = op == COLLECT_STMATRIX || op == COLLECT_STORE_D;
+	return true;
 }

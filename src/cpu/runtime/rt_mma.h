@@ -41,6 +41,16 @@ void mma_store(struct rt_exchange *x, uint32_t details, uint32_t set);
 /* Words: address (2); of a store the fragment after it. */
 void matrix_load(struct rt_exchange *x, uint32_t details, uint32_t set);
 void matrix_store(struct rt_exchange *x, uint32_t details, uint32_t set);
+/* The pieces of memory, one for a lane, that a load or store of a matrix accesses together; false:
+ * it is another operation. */
+struct matrix_access {
+	uint64_t at[RT_GROUP];
+	uint32_t lanes;
+	uint32_t size;
+	bool writes;
+};
+bool matrix_find_access(struct matrix_access *out, const struct rt_exchange *x, uint32_t what,
+	uint32_t set);
 /* An 8 x 8 matrix of 16 bits, one word of each thread. */
 void matrix_transpose(struct rt_exchange *x, uint32_t set);
 

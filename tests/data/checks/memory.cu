@@ -5,6 +5,7 @@
 
 #define KERNEL(name) extern "C" __global__ void name(int *out, const int *in, int n)
 #define T ((int)threadIdx.x)
+#define AT(pointer) ((unsigned)__cvta_generic_to_shared(pointer))
 
 __constant__ int table[16];
 __device__ int counters[8], after_counters[8];
@@ -172,7 +173,7 @@ KERNEL(namespace_after)
 KERNEL(async)
 {
 	__shared__ int a[64], b[64];
-	unsigned to = (unsigned)__cvta_generic_to_shared(&a[T FIX(* n) BUG(+ n)]);
+	unsigned to = AT(&a[T FIX(* n) BUG(+ n)]);
 	b[T] = 0;
 	asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(to), "l"(in + T)); // async
 	asm volatile("cp.async.wait_all;");
@@ -218,6 +219,92 @@ KERNEL(heap_freed_twice)
 	out[T] = own[n];
 	free(own);
 	BUG(free(own);) // heap_freed_twice
+}
+
+KERNEL(ldmatrix_after)
+{
+	__shared__ __align__(16) int a[128], b[128];
+	int r[4];
+	for (int i = T; i < 128; i += 64) {
+		a[i] = b[i] = i;
+	}
+	__syncthreads();
+	const int *row = a + 4 * ((T & 31) * n BUG(+ n));
+	asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(AT(row))); // ldmatrix_after
+	out[T] = r[0] + r[1] + r[2] + r[3] + b[T];
+}
+
+KERNEL(stmatrix_before)
+{
+	__shared__ __align__(16) int b[32], a[32];
+	int *row = a + 4 * ((T & 7) BUG(- 1));
+	a[T & 31] = b[T & 31] = 0;
+	__syncwarp();
+	asm volatile("stmatrix.sync.aligned.m8n8.x1.shared.b16 [%0], {%1};" :: "r"(AT(row)), "r"(T)); // stmatrix_before
+	__syncwarp();
+	out[T] = a[T & 31] + b[T & 31];
+}
+
+KERNEL(wmma_after)
+{
+	int r;
+	asm volatile("wmma.load.a.sync.aligned.row.m8n8k32.global.u4 {%0}, [%1], %2;" : "=r"(r) : "l"(in + 32), "r"(32 BUG(+ 32))); // wmma_after
+	out[T] = r;
+}
+
+KERNEL(copy_tail)
+{
+	__shared__ int a[64];
+	asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" :: "r"(AT(a + T)), "l"(in + T + 32), "r"(T FIX(+ 1) < 33 ? 4 : 0)); // copy_tail
+	asm volatile("cp.async.wait_all;");
+	__syncthreads();
+	out[T] = a[63 - T];
+}
+
+KERNEL(bulk_after)
+{
+	__shared__ __align__(16) int a[64];
+	__shared__ long long done;
+	if (T == 0) {
+		asm volatile("mbarrier.init.shared.b64 [%0], 1;" :: "r"(AT(&done)));
+		asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], 256;" :: "r"(AT(&done)));
+		asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" :: "r"(AT(a)), "l"(in BUG(+ 4)), "r"(256), "r"(AT(&done)) : "memory"); // bulk_after
+	}
+	__syncthreads();
+	out[T] = a[T];
+}
+
+KERNEL(bulk_too_long)
+{
+	__shared__ __align__(16) int a[60], b[64];
+	a[T % 60] = b[T] = T;
+	__syncthreads();
+	if (T == 0) {
+		asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" :: "l"(out), "r"(AT(a)), "r"(240 BUG(+ 16)) : "memory"); // bulk_too_long
+		asm volatile("cp.async.bulk.commit_group;");
+		asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+	}
+}
+
+KERNEL(mbarrier_after)
+{
+	__shared__ long long done[2], after;
+	if (T == 0) {
+		asm volatile("mbarrier.init.shared.b64 [%0], 1;" :: "r"(AT(&done[n BUG(+ n)]))); // mbarrier_after
+		after = 1;
+		out[0] = (int)after;
+	}
+}
+
+KERNEL(good_matrix)
+{
+	__shared__ __align__(16) int a[64];
+	int r, q;
+	a[T] = in[T];
+	__syncthreads();
+	const int *row = a + 4 * (T & 31); // of which only the first 16 lanes have one
+	asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];" : "=r"(r), "=r"(q) : "r"(AT(row)));
+	out[T] = r + q;
 }
 
 KERNEL(good_shared)

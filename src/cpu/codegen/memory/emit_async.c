@@ -6,6 +6,7 @@
  */
 #include "base/common.h"
 
+#include "cpu/codegen/memory/emit_memory.h"
 #include "cpu/runtime/rt_mbarrier.h"
 #include "cpu/codegen/values/emit_access.h"
 #include "cpu/codegen/values/emit_inst.h"
@@ -34,11 +35,15 @@ static LLVMValueRef async_read_size(struct emit *e, const struct ptx_inst *inst)
 static void async_copy_lane(struct emit *e, const struct ptx_inst *inst)
 {
 	enum ptx_space shared = PTX_SHARED, global = PTX_GLOBAL;
+	LLVMValueRef read = async_read_size(e, inst);
+	if (!LLVMIsConstant(read)) { // else emit_check has asked
+		emit_check_bytes(e, inst, (struct emit_bytes){&inst->operands[1], global, RT_READS,
+			read, (uint32_t)inst->operands[2].value});
+	}
 	LLVMValueRef args[] = {
 		emit_address(e, &inst->operands[0], &shared, e->i8),
 		emit_address(e, &inst->operands[1], &global, e->i8),
-		emit_int(e, 32, (uint64_t)inst->operands[2].value),
-		async_read_size(e, inst)
+		emit_int(e, 32, (uint64_t)inst->operands[2].value), read
 	};
 	emit_rt_call(e, offsetof(struct rt_calls, copy), LLVMVoidTypeInContext(e->context), args,
 		countof(args));
@@ -63,12 +68,19 @@ static LLVMValueRef async_call(struct emit *e, const struct ptx_inst *inst,
 	return async_call_at(e, inst->space, address, op, argument);
 }
 
+/* PTX ISA 9.7.9.25.4.1: addresses of bulk copies are multiples of 16. */
+enum { ASYNC_BULK_ALIGN = 16 };
+
 /* Operands: [to], [from], bytes, and the barrier that counts them. */
 static void async_bulk_copy_lane(struct emit *e, const struct ptx_inst *inst)
 {
 	enum ptx_space to = inst->op == PTX_OP_CP_BULK_OUT ? PTX_GLOBAL : PTX_SHARED;
 	enum ptx_space from = inst->op == PTX_OP_CP_BULK_IN ? PTX_GLOBAL : PTX_SHARED;
 	LLVMValueRef size = emit_use(e, &inst->operands[2], PTX_U32);
+	emit_check_bytes(e, inst, (struct emit_bytes){&inst->operands[0], to, RT_WRITES, size,
+		ASYNC_BULK_ALIGN});
+	emit_check_bytes(e, inst, (struct emit_bytes){&inst->operands[1], from, RT_READS, size,
+		ASYNC_BULK_ALIGN});
 	LLVMValueRef args[] = {
 		emit_address(e, &inst->operands[0], &to, e->i8),
 		emit_address(e, &inst->operands[1], &from, e->i8), size, size
@@ -76,6 +88,10 @@ static void async_bulk_copy_lane(struct emit *e, const struct ptx_inst *inst)
 	emit_rt_call(e, offsetof(struct rt_calls, copy), LLVMVoidTypeInContext(e->context), args,
 		countof(args));
 	if (inst->op != PTX_OP_CP_BULK_OUT) {
+		// A thread that waits for the barrier knows of the copy.
+		emit_check_bytes(e, inst, (struct emit_bytes){&inst->operands[3], PTX_SHARED,
+			RT_CHANGES, emit_u32(e, sizeof(uint64_t)), sizeof(uint64_t),
+			RT_ACCESS_STRONG | RT_ACCESS_CTA | RT_ACCESS_RELEASE | RT_ACCESS_MBARRIER});
 		async_call_at(e, PTX_SHARED, &inst->operands[3], MBARRIER_COMPLETE,
 			ir_zext(e, size, e->i64));
 	}
@@ -93,7 +109,10 @@ static void async_bulk_store_lane(struct emit *e, const struct ptx_inst *inst)
 	LLVMValueRef to = emit_address(e, &inst->operands[0], &space, e->i8);
 	LLVMValueRef size = emit_use(e, &inst->operands[1], PTX_U64);
 	size = ir_call2(e, "llvm.umin", size, emit_int(e, 64, UINT32_MAX));
-	LLVMValueRef args[] = {to, to, ir_trunc(e, size, e->i32), emit_int(e, 32, 0)};
+	size = ir_trunc(e, size, e->i32);
+	emit_check_bytes(e, inst, (struct emit_bytes){&inst->operands[0], inst->space, RT_WRITES,
+		size, 8});
+	LLVMValueRef args[] = {to, to, size, emit_int(e, 32, 0)};
 	emit_rt_call(e, offsetof(struct rt_calls, copy), LLVMVoidTypeInContext(e->context), args,
 		countof(args));
 }

@@ -31,6 +31,7 @@
 #include "base/checks.h"
 #include "cpu/ir/origin.h"
 #include "cpu/ir/uses.h"
+#include "cpu/ptx/ptx_mma.h"
 
 #include <string.h>
 
@@ -43,6 +44,12 @@ struct check_site {
 	const struct ptx_var *var; /* where it has to stay; NULL: anywhere */
 	uint32_t slot;          /* of rt_warp.ranges */
 	int64_t before;         /* from the operand to the first byte, where loads are joined */
+	uint32_t align;
+	uint32_t lines;         /* of a matrix: of which lane i accesses line i; 0: each lane has
+	                           an address of its own */
+	unsigned element_bits;  /* of a matrix whose lines are as far apart as the instruction says,
+	                           in elements; 0: each lane has the address of its line */
+	LLVMValueRef bytes;     /* in the place of `size`, if that is not known before it runs */
 };
 
 /* Where an access may go that needs no question. */
@@ -79,6 +86,48 @@ static bool check_find_kind(const struct ptx_inst *inst, enum rt_access *kind)
 	}
 }
 
+/* What an instruction other than a load or store does at its address.  ldmatrix and stmatrix: eight
+ * lanes for each matrix have the addresses of its rows.  Loads and stores of wmma: the matrix
+ * begins at the address of all lanes, and its rows or columns are shared out among these. */
+static void check_describe_site(const struct ptx_inst *inst, struct check_site *site)
+{
+	struct mma mma;
+	enum ptx_type type;
+	size_t count = 0;
+	switch (inst->op) {
+	case PTX_OP_MBARRIER_INIT:
+	case PTX_OP_MBARRIER_INVAL:
+	case PTX_OP_MBARRIER_TX:
+	case PTX_OP_MBARRIER_ARRIVE:
+	case PTX_OP_MBARRIER_ARRIVE_TX:
+	case PTX_OP_MBARRIER_WAIT:
+	case PTX_OP_MBARRIER_PARITY:
+	case PTX_OP_CP_ARRIVE:
+		site->size = sizeof(uint64_t);
+		site->kind = RT_WRITES;
+		return;
+	case PTX_OP_LDMATRIX:
+	case PTX_OP_STMATRIX:
+		(void)mma_operand(inst, 0, &type, &count);
+		site->lines = 8 * (uint32_t)count;
+		site->size = MMA_ROW;
+		break;
+	case PTX_OP_WMMA_LOAD:
+	case PTX_OP_WMMA_LOAD_BITS:
+	case PTX_OP_WMMA_STORE:
+		(void)mma_of(&mma, inst);
+		site->lines = mma_lines(&mma, mma_moved(inst));
+		site->element_bits = mma_bits(mma.types[mma_moved(inst)]);
+		site->size = mma_line_length(&mma, mma_moved(inst)) * site->element_bits / 8;
+		break;
+	default:
+		return;
+	}
+	site->align = MMA_ROW;
+	site->kind = inst->op == PTX_OP_STMATRIX || inst->op == PTX_OP_WMMA_STORE ? RT_WRITES
+		: RT_READS;
+}
+
 /* The places that an instruction accesses, two at most; their number. */
 static size_t check_find_sites(const struct emit *e, const struct ptx_inst *inst,
 	struct check_site out[2])
@@ -101,12 +150,14 @@ static size_t check_find_sites(const struct emit *e, const struct ptx_inst *inst
 	} else if (strchr(ptx_rows[inst->op].operands, 'm')) {
 		for (size_t i = 0; i < inst->operand_count && count == 0; i++) {
 			if (inst->operands[i].kind == PTX_ADDRESS && inst->operands[i].bracketed) {
-				out[count++] = (struct check_site){&inst->operands[i], inst->space,
+				out[count] = (struct check_site){&inst->operands[i], inst->space,
 					0, RT_READS};
+				check_describe_site(inst, &out[count++]);
 			}
 		}
 	}
 	for (size_t i = 0; i < count; i++) {
+		out[i].align = out[i].align > 0 ? out[i].align : out[i].size & -out[i].size;
 		out[i].var = origin_of(e->origins, out[i].place);
 		out[i].space = out[i].place->var ? out[i].place->var->space : out[i].space;
 	}
@@ -118,7 +169,7 @@ static bool check_is_clear(const struct check_site *site)
 {
 	const struct ptx_operand *place = site->place;
 	const struct ptx_var *var = place->var;
-	return var && !place->has_base && place->value >= 0 && site->size > 0
+	return var && !place->has_base && place->value >= 0 && site->size > 0 && site->lines == 0
 		&& (uint64_t)place->value + site->size <= var->size
 		&& (uint64_t)place->value % site->size == 0 && var->align % site->size == 0;
 }
@@ -187,8 +238,8 @@ static LLVMValueRef check_doubtful(struct emit *e, const struct check_site *site
 	LLVMValueRef room = ir_intrinsic(e, "llvm.usub.sat", &e->s.i64, 1, left, 2);
 	LLVMValueRef is_bad = ir_icmp(e, LLVMIntUGE, ir_sub(e, at, range.begin),
 		emit_splat(e, room));
-	if (site->size > 1) {
-		LLVMValueRef rest = ir_mask(e, at, (site->size & -site->size) - 1);
+	if (site->align > 1) {
+		LLVMValueRef rest = ir_mask(e, at, site->align - 1);
 		is_bad = ir_or(e, is_bad, ir_icmp(e, LLVMIntNE, rest,
 			LLVMConstNull(LLVMTypeOf(at))));
 	}
@@ -206,7 +257,8 @@ static void check_note(struct emit *e, const struct check_site *site, LLVMValueR
 	LLVMValueRef place = emit_at(e, e->warp, offset, LLVMTypeOf(at));
 	LLVMSetAlignment(LLVMBuildStore(e->builder, at, place), sizeof(uint64_t));
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, gathers), lanes);
-	emit_set_field(e, e->warp, offsetof(struct rt_warp, access), emit_u32(e, site->size));
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, access), site->bytes ? site->bytes
+		: emit_u32(e, site->size));
 }
 
 /* Ask about these lanes, and trap the first one that must not go on. */
@@ -222,7 +274,8 @@ static void check_ask(struct emit *e, const struct check_site *site, LLVMValueRe
 	emit_enter(e, ask);
 	check_note(e, site, at, doubtful);
 	LLVMValueRef args[] = {
-		emit_u32(e, rt_pack_access(site->kind, site->space == PTX_SHARED, site->slot)),
+		emit_u32(e, rt_pack_access(site->kind, site->space == PTX_SHARED, site->align,
+			site->slot)),
 		emit_u32(e, check_var_number(e, site->var))};
 	LLVMValueRef denied = emit_call_once(e, offsetof(struct rt_calls, check), e->s.i32, args,
 		countof(args));
@@ -309,6 +362,7 @@ static uint32_t check_watch_word(const struct ptx_inst *inst, const struct check
 	case PTX_OP_MBARRIER_TX:
 	case PTX_OP_MBARRIER_ARRIVE:
 	case PTX_OP_MBARRIER_ARRIVE_TX:
+	case PTX_OP_CP_ARRIVE:
 		return RT_CHANGES | RT_ACCESS_STRONG | RT_ACCESS_CTA | RT_ACCESS_RELEASE
 			| RT_ACCESS_MBARRIER;
 	case PTX_OP_MBARRIER_WAIT:
@@ -328,17 +382,9 @@ static uint32_t check_watch_word(const struct ptx_inst *inst, const struct check
 		|| ptx_has(mods, PTX_MOD_SC) ? RT_ACCESS_RELEASE : 0);
 }
 
-static bool check_is_mbarrier(enum ptx_op op)
+static bool check_is_watched(const struct emit *e, const struct check_site *site)
 {
-	return op == PTX_OP_MBARRIER_INIT || op == PTX_OP_MBARRIER_INVAL || op == PTX_OP_MBARRIER_TX
-		|| op == PTX_OP_MBARRIER_ARRIVE || op == PTX_OP_MBARRIER_ARRIVE_TX
-		|| op == PTX_OP_MBARRIER_WAIT || op == PTX_OP_MBARRIER_PARITY;
-}
-
-static bool check_is_watched(const struct emit *e, const struct ptx_inst *inst,
-	const struct check_site *site)
-{
-	return e->watches && (site->size > 0 || check_is_mbarrier(inst->op))
+	return e->watches && site->size > 0 && site->lines == 0 // the exchange tells of matrices
 		&& (site->space == PTX_GENERIC || site->space == PTX_GLOBAL
 			|| site->space == PTX_SHARED);
 }
@@ -382,6 +428,28 @@ static void check_watch_others(struct emit *e, const struct ptx_inst *inst)
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, gathers), check_lanes(e));
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, access), emit_u32(e, argument));
 	check_tell(e, word, RT_WATCH_ANY);
+}
+
+/* The lanes that access a line of a matrix, as a scalar; and from the address that all lanes have
+ * to that of each. */
+static LLVMValueRef check_matrix_lanes(struct emit *e, const struct check_site *site,
+	LLVMValueRef lanes)
+{
+	LLVMValueRef has = ir_icmp(e, LLVMIntULT, emit_sreg(e, PTX_SREG_LANEID),
+		emit_int(e, 32, site->lines));
+	return emit_is_vector(e) ? ir_and(e, emit_lane_bits(e, has), lanes)
+		: ir_select(e, has, lanes, emit_u32(e, 0));
+}
+
+static LLVMValueRef check_matrix_offsets(struct emit *e, const struct ptx_inst *inst,
+	const struct check_site *site)
+{
+	struct mma mma;
+	(void)mma_of(&mma, inst);
+	LLVMValueRef stride = ir_zext(e, emit_matrix_stride(e, inst, &mma), e->i64);
+	LLVMValueRef bits = ir_mul(e, stride, emit_int(e, 64, site->element_bits));
+	return ir_mul(e, ir_lshr_by(e, bits, 3), ir_zext(e, emit_sreg(e, PTX_SREG_LANEID),
+		e->i64));
 }
 
 /* The addresses of the lanes, as numbers. */
@@ -514,16 +582,28 @@ static void check_place(struct emit *e, const struct ptx_inst *inst, const struc
 {
 	LLVMValueRef at = check_addresses(e, inst, site);
 	LLVMValueRef lanes = check_lanes(e);
+	if (site->lines > 0) {
+		lanes = check_matrix_lanes(e, site, lanes);
+	}
+	if (site->element_bits > 0) {
+		at = ir_add(e, at, check_matrix_offsets(e, inst, site));
+	}
 	const bool asks = e->questions && !check_is_clear(site);
-	if (asks && site->kind == RT_CHANGES && e->checks & check_bit(CHECK_INIT)) {
+	const bool asks_init = asks && e->checks & check_bit(CHECK_INIT);
+	if (asks_init && site->kind == RT_CHANGES) {
 		check_ask(e, site, at, lanes);
 	} else if (asks && site->size > 0) {
 		check_ask(e, site, at, check_doubtful(e, site, at, lanes));
 	}
-	if (check_is_watched(e, inst, site)) {
-		struct check_site whole = *site;
-		whole.size = site->size > 0 ? site->size : sizeof(uint64_t); // an mbarrier
-		check_watch(e, inst, &whole, at, lanes);
+	if (asks_init && site->lines > 0 && site->kind == RT_READS
+	    && uses_of_load(e->uses, inst)) {
+		struct check_site uses = *site;
+		uses.kind = RT_USES;
+		check_ask(e, &uses, at, lanes);
+	}
+	if (check_is_watched(e, site)) {
+		struct check_site told = *site;
+		check_watch(e, inst, &told, at, lanes);
 	} else if (site->size == 0 || !e->questions) {
 		check_note(e, site, at, lanes);
 	}
@@ -537,12 +617,33 @@ void emit_check(struct emit *e, const struct ptx_inst *inst)
 		emit_u32(e, (uint64_t)inst->line));
 	for (size_t i = 0; i < count; i++) {
 		sites[i].slot = e->asked++ % RT_RANGES;
-		if (!check_is_clear(&sites[i]) || check_is_watched(e, inst, &sites[i])) {
+		if (!check_is_clear(&sites[i]) || check_is_watched(e, &sites[i])) {
 			check_place(e, inst, &sites[i]);
 		}
 	}
 	if (e->watches) {
 		check_watch_others(e, inst);
+	}
+}
+
+void emit_check_bytes(struct emit *e, const struct ptx_inst *inst, struct emit_bytes bytes)
+{
+	struct check_site site = {.place = bytes.place, .space = bytes.space, .kind = bytes.kind,
+		.align = bytes.align, .bytes = bytes.size};
+	if (!e->asks || !check_is_of_program(inst)) {
+		return;
+	}
+	LLVMValueRef at = check_lane_address(e, &site);
+	LLVMValueRef has_any = ir_icmp(e, LLVMIntNE, bytes.size, emit_u32(e, 0));
+	LLVMValueRef lanes = ir_select(e, has_any, check_lanes(e), emit_u32(e, 0));
+	site.var = origin_of(e->origins, site.place);
+	site.slot = e->asked++ % RT_RANGES;
+	if (e->questions) {
+		check_ask(e, &site, at, lanes);
+	}
+	if (e->watches) {
+		check_note(e, &site, at, lanes);
+		check_tell(e, (uint32_t)bytes.kind | bytes.watch, RT_WATCH_ANY);
 	}
 }
 

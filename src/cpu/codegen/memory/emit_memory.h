@@ -54,6 +54,17 @@ LLVMValueRef emit_load_row(struct emit *e, LLVMTypeRef type, LLVMValueRef place,
 
 /* emit_check.c: before an instruction, if the kernel asks. */
 void emit_check(struct emit *e, const struct ptx_inst *inst);
+/* The lane that is being made is to access as many bytes as a register says, i32, at an address
+ * that has to be a multiple of `align`. */
+struct emit_bytes {
+	const struct ptx_operand *place;
+	enum ptx_space space;
+	enum rt_access kind;
+	LLVMValueRef size;
+	uint32_t align;
+	uint32_t watch; /* what rt_calls.watch is told besides the kind */
+};
+void emit_check_bytes(struct emit *e, const struct ptx_inst *inst, struct emit_bytes bytes);
 /* Whether it loads what may be unwritten and must not be.  Then keep the addresses from before it,
  * and look at what it has loaded. */
 bool emit_check_uses(const struct emit *e, const struct ptx_inst *inst);

@@ -96,16 +96,6 @@ void emit_mma(struct emit *e, const struct ptx_inst *inst)
 	matrix_collect(e, COLLECT_MMA, mma_encode(&mma));
 }
 
-/* Elements from one row or column to the next: operand 2, or as many as there are. */
-static void matrix_put_stride(struct emit *e, const struct ptx_inst *inst, const struct mma *mma,
-	enum mma_matrix matrix)
-{
-	unsigned rows = matrix == MMA_B ? mma->k : mma->m;
-	unsigned columns = matrix == MMA_A ? mma->k : mma->n;
-	emit_put_word(e, 2, inst->operand_count > 2 ? emit_use(e, &inst->operands[2], PTX_U32)
-		: emit_int(e, 32, mma->by_column[0] ? rows : columns));
-}
-
 void emit_wmma_load(struct emit *e, const struct ptx_inst *inst)
 {
 	static const enum collect loads[] = {[MMA_A] = COLLECT_LOAD_A, [MMA_B] = COLLECT_LOAD_B,
@@ -117,7 +107,7 @@ void emit_wmma_load(struct emit *e, const struct ptx_inst *inst)
 	struct mma mma = matrix_describe(inst);
 	enum mma_matrix matrix = mma_moved(inst);
 	emit_each_lane(e, inst, matrix_put_address_lane);
-	matrix_put_stride(e, inst, &mma, matrix);
+	emit_put_word(e, 2, emit_matrix_stride(e, inst, &mma));
 	matrix_collect(e, loads[matrix], mma_encode(&mma));
 }
 
@@ -126,7 +116,7 @@ void emit_wmma_store(struct emit *e, const struct ptx_inst *inst)
 	struct mma mma = matrix_describe(inst);
 	unsigned word = 3;
 	emit_each_lane(e, inst, matrix_put_address_lane);
-	matrix_put_stride(e, inst, &mma, MMA_D);
+	emit_put_word(e, 2, emit_matrix_stride(e, inst, &mma));
 	matrix_put_fragment(e, inst, 1, &word);
 	matrix_collect(e, COLLECT_STORE_D, mma_encode(&mma));
 }

@@ -46,6 +46,11 @@ LLVMValueRef emit_var(struct emit *e, const struct ptx_var *var); /* its PTX add
 /* Where a variable begins: a base pointer, and the offset from it.  Lanes are scalars. */
 LLVMValueRef emit_var_base(struct emit *e, const struct ptx_var *var, uint64_t *offset);
 LLVMValueRef emit_is_shared(struct emit *e, LLVMValueRef address); /* is a generic one */
+/* Elements from one row or column to the next of a load or store of wmma: operand 2, or as many as
+ * there are. */
+struct mma;
+LLVMValueRef emit_matrix_stride(struct emit *e, const struct ptx_inst *inst,
+	const struct mma *mma);
 /* Does an address lie in the `size` bytes from `base`?  All are of lanes. */
 LLVMValueRef emit_is_within(struct emit *e, LLVMValueRef address, LLVMValueRef base,
 	LLVMValueRef size);

@@ -12,6 +12,7 @@
 
 #include "cpu/codegen/values/emit_access.h"
 #include "cpu/codegen/values/emit_value.h"
+#include "cpu/ptx/ptx_mma.h"
 
 /* --- Addresses --- */
 
@@ -104,6 +105,13 @@ LLVMValueRef emit_lane_addresses(struct emit *e, const struct ptx_inst *inst,
 		at = ir_add(e, at, emit_splat(e, emit_pointer_bits(e, emit_shared_base(e))));
 	}
 	return at;
+}
+
+LLVMValueRef emit_matrix_stride(struct emit *e, const struct ptx_inst *inst,
+	const struct mma *mma)
+{
+	return inst->operand_count > 2 ? emit_use(e, &inst->operands[2], PTX_U32)
+		: emit_int(e, 32, mma_line_length(mma, mma_moved(inst)));
 }
 
 LLVMValueRef emit_is_within(struct emit *e, LLVMValueRef address, LLVMValueRef base,
