@@ -35,6 +35,9 @@ chosen = $(filter-out $(SKIP),$(if $(SUITES),$(filter $(SUITES),$1),$1))
 # needs no other runner.
 left-out := $(if $(SUITE),,$(filter-out $(call chosen,$(SUITES_kudzu) $(SUITES_cpu)),$(SUITES_kudzu) $(SUITES_cpu)))
 in-runner = $(filter-out $(foreach suite,$(left-out),%/test_$(suite).c),$1)
+# Of the CUDA runtime of ours, with both of its libraries.
+tests-cudart := $(wildcard tests/cudart/*.c)
+SUITES_cudart := $(if $(cudart),$(call suites-in,$(tests-cudart)))
 # What no GPU can change.
 SUITES_host := $(call suites-in,$(wildcard $(patsubst %,tests/%/*.c,base lib/cuda lib/rtc lib/cache cli))) dtype mempool_model \
 	args layout shape overlap declare eval_parse promote failures refusals
@@ -70,10 +73,13 @@ CHECK_LIBS = $$(pkg-config --libs check)
 # tests/main.c has one that does not write to a file at each assertion.
 link-runner = $(call say,LD)$(LINK) -Wl,--wrap=_mark_point -o $@ $(filter %.o %.a,$^)
 
-$(BUILD)/tests/%.o: private EXTRA = -iquote tests @$(BUILD)/cuda.flags \
+test-flags = -iquote tests @$(BUILD)/cuda.flags \
 	-DKZ_TEST_BUILD='"$(abspath $(BUILD))"' -DKZ_TEST_DIR='"$(CURDIR)/tests"' \
 	-DKZ_TEST_PTX='"$(abspath $(PTX))"' $$(pkg-config --cflags check)
+$(BUILD)/tests/%.o: private EXTRA = $(test-flags)
+$(BUILD)/cudart12/tests/%.o: private EXTRA = $(test-flags) -DKZ_CUDART=12
 $(call objects,$(wildcard tests/*.c tests/*/*.c tests/*/*/*.c)): $(BUILD)/cuda.flags
+$(patsubst %.c,$(BUILD)/cudart12/%.o,$(tests-cudart)): $(BUILD)/cuda.flags
 
 # What suites share; a runner takes of it what it uses.
 $(BUILD)/tests/support.a: $(call objects,$(wildcard tests/support/*.c))
@@ -103,6 +109,14 @@ $(BUILD)/check_text: $(call run-needs,$(tests-text)) $(BUILD)/text.a
 $(BUILD)/check_driver: $(call run-needs,$(SOURCES_check_driver)) $(BUILD)/check_driver.sources \
 		$(BUILD)/kudzu-cpu/stubs/libcuda.so
 	$(link-runner) -L$(BUILD)/kudzu-cpu/stubs -lcuda $(CHECK_LIBS) $(LIBS)
+# As a user's programs, linked with the runtime; the driver is what LD_LIBRARY_PATH has.
+SOURCES_check_cudart := $(tests-cudart) $(SOURCES_base)
+$(BUILD)/check_cudart13: $(call run-needs,$(tests-cudart) $(SOURCES_base)) $(BUILD)/check_cudart.sources \
+		$(BUILD)/kudzu-cpu/libcudart.so.13
+	$(link-runner) $(BUILD)/kudzu-cpu/libcudart.so.13 $(CHECK_LIBS) $(LIBS)
+$(BUILD)/check_cudart12: $(call run-needs,$(SOURCES_base)) $(patsubst %.c,$(BUILD)/cudart12/%.o,$(tests-cudart)) \
+		$(BUILD)/check_cudart.sources $(BUILD)/kudzu-cpu/libcudart.so.12
+	$(link-runner) $(BUILD)/kudzu-cpu/libcudart.so.12 $(CHECK_LIBS) $(LIBS)
 $(BUILD)/libcuda-stub.so: $(call objects,$(STUB))
 	$(call say,LD)$(LINK) -shared -Wl,-soname,$(@F) -o $@ $^
 
@@ -191,7 +205,7 @@ patience += $(if $(filter asan,$(MODE)),ASAN_OPTIONS="intercept_tls_get_addr=0:a
 # Some checks run in plain builds only: their programs do not have the runtime of a sanitizer.
 plain := $(if $(filter release debug,$(MODE)),1)
 
-.PHONY: check all-checks check-unit check-kudzu check-cpu check-samples check-long
+.PHONY: check all-checks check-unit check-kudzu check-cpu check-cudart check-samples check-long
 # Those of one process begin first, so that the suites fill all cores to the end.  The programs of
 # samples and pages have one thread: tsan has nothing to find in them that suites lack.
 checks := $(if $(plain),$(if $(cpu-driver),check-citizen check-security check-dropin)) \
@@ -208,9 +222,10 @@ all-checks: $(checks)
 check-long: ## the tests in their long form, of which `make check` tries a sample: an hour
 	+@KUDZU_TEST_SLOW=1009 KUDZU_CPU_TIER= CK_DEFAULT_TIMEOUT=3600 CK_TIMEOUT_MULTIPLIER=20 \
 		$(MAKE) --no-print-directory -k $(jobs) check-unit check-numpy check-random check-signals TIMES=1
-check-unit: check-kudzu $(if $(cpu-driver),check-cpu)
+check-unit: check-kudzu $(if $(cpu-driver),check-cpu) $(if $(cudart),check-cudart)
 check-kudzu: $(patsubst %,check-kudzu-%,$(call chosen,$(SUITES_kudzu)))
 check-cpu: $(patsubst %,check-cpu-%,$(call chosen,$(SUITES_cpu)))
+check-cudart: $(patsubst %,check-cudart-%,$(call chosen,$(SUITES_cudart)))
 # A suite at a time, so that -j runs several at once.
 run-suite = @$(nvrtc) $(if $(filter check-kudzu-%,$@),$(test-cache)) $(patience) CK_RUN_SUITE=$* \
 	$(if $(CASE),CK_RUN_CASE='$(CASE)') $(retry) $<
@@ -221,11 +236,15 @@ check-kudzu-%: $(BUILD)/check_kudzu $(BUILD)/libcuda-stub.so $(BUILD)/libcublas-
 $(SUITES_corpus:%=check-cpu-%): $(corpus-ptx)
 check-cpu-%: $(BUILD)/check_cpu
 	$(run-suite)
+check-cudart-%: $(BUILD)/check_cudart13 $(BUILD)/check_cudart12 lib
+	@for runner in $(filter %/check_cudart13 %/check_cudart12,$^); do \
+		$(test-cache) $(patience) LD_LIBRARY_PATH=$(abspath $(BUILD)/kudzu-cpu) CK_RUN_SUITE=$* \
+		$(if $(CASE),CK_RUN_CASE='$(CASE)') $(retry) $$runner || exit 1; done
 
 .PHONY: test golden
-suite-runner := $(if $(filter $(SUITE),$(SUITES_cpu)),cpu,$(if $(filter $(SUITE),$(SUITES_kudzu) $(SUITES_hand)),kudzu))
+suite-runner := $(if $(filter $(SUITE),$(SUITES_cudart)),cudart)$(if $(filter $(SUITE),$(SUITES_cpu)),cpu,$(if $(filter $(SUITE),$(SUITES_kudzu) $(SUITES_hand)),kudzu))
 test: $(if $(suite-runner),check-$(suite-runner)-$(SUITE)) ## one suite: make test SUITE=lex, of it CASE=tokens
-	$(if $(suite-runner),,@echo 'unknown suite $(SUITE); the suites are: $(sort $(SUITES_kudzu) $(SUITES_cpu))'; exit 1)
+	$(if $(suite-runner),,@echo 'unknown suite $(SUITE); the suites are: $(sort $(SUITES_kudzu) $(SUITES_cpu) $(SUITES_cudart))'; exit 1)
 golden: $(BUILD)/check_cpu docs/ptx.md $(sample-programs) all ## write the expected files of tests anew: see git diff
 	@KUDZU_GOLDEN=write CK_RUN_SUITE=check $<
 	@for out in tests/samples/*.out; do name=$$(basename $$out .out); \
