@@ -179,6 +179,8 @@ $(BUILD)/tests/security/program: tests/security/program.c $(BUILD)/config $(BUIL
 	$(call say,CC)mkdir -p $(@D) && $(CC) -std=c11 -Wall -Wextra -Iinclude $(MODE_$(MODE)) \
 		-pthread -o $@ $< $(BUILD)/libkudzu.a $(LIBS)
 $(BUILD)/docs/ptx: docs/ptx.c src/cpu/ptx/ptx.def $(BUILD)/config
+$(BUILD)/docs/cudart: docs/cudart.c src/cudart/exports.def $(BUILD)/config
+$(BUILD)/docs/ptx $(BUILD)/docs/cudart:
 	$(call say,CC)mkdir -p $(@D) && $(COMPILE) -o $@ $<
 
 # --- Running -------------------------------------------------------------------------------------
@@ -208,8 +210,8 @@ plain := $(if $(filter release debug,$(MODE)),1)
 .PHONY: check all-checks check-unit check-kudzu check-cpu check-cudart check-samples check-long
 # Those of one process begin first, so that the suites fill all cores to the end.  The programs of
 # samples and pages have one thread: tsan has nothing to find in them that suites lack.
-checks := $(if $(plain),$(if $(cpu-driver),check-citizen check-security check-dropin)) \
-	check-cli check-pycuda check-ptx-md check-env $(if $(filter tsan,$(MODE)),,check-pages) \
+checks := $(if $(plain),$(if $(cpu-driver),check-citizen check-security check-dropin $(if $(cudart),check-guests))) \
+	check-cli check-pycuda check-ptx-md check-cudart-md check-env $(if $(filter tsan,$(MODE)),,check-pages) \
 	$(if $(plain),check-layers check-names check-makefile check-ffi) $(if $(cpu-driver),check-cxx) \
 	$(if $(filter tsan,$(MODE)),,check-samples) check-unit
 # Without -j it starts itself with as many jobs as there are cores.
@@ -245,7 +247,7 @@ check-cudart-%: $(BUILD)/check_cudart13 $(BUILD)/check_cudart12 lib
 suite-runner := $(if $(filter $(SUITE),$(SUITES_cudart)),cudart)$(if $(filter $(SUITE),$(SUITES_cpu)),cpu,$(if $(filter $(SUITE),$(SUITES_kudzu) $(SUITES_hand)),kudzu))
 test: $(if $(suite-runner),check-$(suite-runner)-$(SUITE)) ## one suite: make test SUITE=lex, of it CASE=tokens
 	$(if $(suite-runner),,@echo 'unknown suite $(SUITE); the suites are: $(sort $(SUITES_kudzu) $(SUITES_cpu) $(SUITES_cudart))'; exit 1)
-golden: $(BUILD)/check_cpu docs/ptx.md $(sample-programs) all ## write the expected files of tests anew: see git diff
+golden: $(BUILD)/check_cpu docs/ptx.md docs/cudart.md $(sample-programs) all ## write the expected files of tests anew: see git diff
 	@KUDZU_GOLDEN=write CK_RUN_SUITE=check $<
 	@for out in tests/samples/*.out; do name=$$(basename $$out .out); \
 		$(nvrtc) $(test-cache) $(BUILD)/samples/$$name </dev/null >$$out.new && mv $$out.new $$out || exit 1; done
@@ -285,7 +287,7 @@ check-no-reports: all $(sample-programs) $(BUILD)/check_kudzu $(BUILD)/check_cpu
 	@$(nvrtc) tests/tools/no_reports $(BUILD) $(KERNELS:%=--kernels=%) \
 		$(SUITES_clean:%=--suite=%) $(if $(ONLY),--only='$(ONLY)')
 
-.PHONY: check-nvrtc check-cli check-pages check-env check-layers check-names check-makefile check-pycuda check-ptx-md check-dropin check-ffi check-citizen check-cxx check-signals check-security
+.PHONY: check-nvrtc check-cli check-pages check-env check-layers check-names check-makefile check-pycuda check-ptx-md check-dropin check-ffi check-citizen check-cxx check-signals check-security check-cudart-md check-guests
 # The command has one thread: tsan has nothing to find in what it prints.  A plain program opens the
 # library that is traced, which one with a sanitizer does not allow.
 check-cli: all $(BUILD)/libcuda-stub.so $(BUILD)/tests/nvml/libnvidia-ml.so.1
@@ -335,11 +337,16 @@ check-ffi: lib
 	$(call step,$@,$(nvrtc) $(test-cache) .ci/check-ffi $(BUILD))
 docs/ptx.md: $(BUILD)/docs/ptx FORCE
 	$(call rewrite,$<)
-check-ptx-md: $(BUILD)/docs/ptx
-	$(call step,$@,{ $< | cmp - docs/ptx.md || { echo 'run: make docs/ptx.md'; false; }; })
+docs/cudart.md: $(BUILD)/docs/cudart FORCE
+	$(call rewrite,$<)
+check-ptx-md check-cudart-md: check-%-md: $(BUILD)/docs/%
+	$(call step,$@,{ $< | cmp - docs/$*.md || { echo 'run: make docs/$*.md'; false; }; })
 check-dropin: all $(DROPIN) $(ASK) $(BUILD)/check_driver
 	$(call step,$@,tests/dropin/check $(BUILD))
 	@CK_RUN_SUITE=syntax $(BUILD)/kudzu cpu -- $(BUILD)/check_driver
+
+check-guests: all ## programs that nvcc compiles, where it is installed
+	$(call step,$@,tests/cudart/check $(BUILD))
 
 # --- Checks for developers -----------------------------------------------------------------------
 
