@@ -458,7 +458,7 @@ check-fresh: ## the README's two commands on a bare Debian 12, or with the toolk
 # times as long as these; `make lint LINT_STEPS=225000` before a release.
 LINT_STEPS ?= 15000
 lint: lint-c lint-shell ## clang-tidy (functions to 80 lines, and bugs) and shellcheck
-SOURCES_lint := $(SOURCES_kudzu) $(SOURCES_device) $(SOURCES_command) $(SOURCES_dropin)
+SOURCES_lint := $(SOURCES_kudzu) $(SOURCES_device) $(SOURCES_command) $(SOURCES_dropin) $(SOURCES_cudart)
 lint-c: $(patsubst %,lint/%,$(sort $(SOURCES_lint)))
 	@echo 'PASS: $@'
 lint/%.c: $(BUILD)/llvm.flags $(BUILD)/folders.flags

@@ -85,9 +85,9 @@ static const struct command {
 	"run a program of the CUDA driver API on the CPU",
 	"Runs PROGRAM with the CPU device's driver in place of NVIDIA's, as the libcuda.so.1 that\n"
 	"the program is linked with or opens.  Programs that use the driver API and have their\n"
-	"kernels as PTX (from NVRTC, from `nvcc -ptx`, in fat binaries) run unchanged.  Programs\n"
-	"that use the CUDA runtime (cudart) do not: they need a GPU and NVIDIA's driver, and the\n"
-	"command says so before it runs one.\n"
+	"kernels as PTX (from NVRTC, from `nvcc -ptx`, in fat binaries) run unchanged.  So do\n"
+	"programs of the CUDA runtime that need libcudart.so: they get Kudzu's.  Those that have\n"
+	"NVIDIA's runtime in them have to be linked anew, and the command says how.\n"
 	"\n"
 	"--devices N     N devices instead of one, at most 16: each has its own memory and an\n"
 	"                equal share of the cores (KUDZU_CPU_DEVICES)\n"

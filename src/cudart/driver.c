@@ -19,23 +19,11 @@ struct driver driver;
 static pthread_once_t driver_once = PTHREAD_ONCE_INIT;
 static cudaError_t driver_state;
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#define X(name, parameters)                                                                        \
-	static CUresult driver_lacks_##name parameters                                             \
-	{                                                                                          \
-		log_line("the driver has no " #name);                                              \
-		return CUDA_ERROR_NOT_SUPPORTED;                                                   \
-	}
-#include "cudart/driver.def"
-#undef X
-#pragma GCC diagnostic pop
-
-static const struct driver driver_lacking = {
-#define X(name, parameters) .name = driver_lacks_##name,
-#include "cudart/driver.def"
-#undef X
-};
+/* In the place of any function that the driver lacks; arguments do not matter to it. */
+static CUresult driver_lacks(void)
+{
+	return CUDA_ERROR_NOT_SUPPORTED;
+}
 
 static const struct dl_row driver_rows[] = {
 #define X(name, parameters) {#name, offsetof(struct driver, name), false},
@@ -54,11 +42,12 @@ static void driver_open(void)
 	}
 	dl_fill(object, driver_rows, countof(driver_rows), &driver);
 	for (size_t i = 0; i < countof(driver_rows); i++) {
-		const size_t slot = driver_rows[i].slot;
+		void *slot = (char *)&driver + driver_rows[i].slot;
 		static void *const none;
-		if (memcmp((char *)&driver + slot, &none, sizeof(none)) == 0) {
-			memcpy((char *)&driver + slot, (const char *)&driver_lacking + slot,
-				sizeof(none));
+		if (memcmp(slot, &none, sizeof(none)) == 0) {
+			CUresult (*lacks)(void) = driver_lacks;
+			log_line("the driver has no %s", driver_rows[i].symbol);
+			memcpy(slot, &lacks, sizeof(lacks));
 		}
 	}
 	driver_state = driver_error(driver.cuInit(0));

@@ -27,10 +27,10 @@ struct program {
 };
 
 /* Its kernels, by the functions that stand for them:
- *	add(const float *a, const float *b, float *sum, int n)    sum = scale * (a + b)
- *	wait(unsigned *flag)                                      until *flag is not 0
- *	wild(void)                                                writes to where nothing is
- *	count(void)                                               counter and shared_value grow by 1 */
+ *	add(const float *a, const float *b, float *sum, int n): sum = scale * (a + b)
+ *	wait(unsigned *flag): until *flag is not 0
+ *	wild(void): writes to where nothing is
+ *	count(void): counter and shared_value grow by 1 */
 void program_add(void);
 void program_wait(void);
 void program_wild(void);

@@ -26,7 +26,8 @@ START_TEST(every_layout_is_that_of_the_header)
 	for (size_t i = 0; i < layout_ours_count; i++) {
 		const struct layout_row *ours = &layout_ours[i], *real = &layout_real[i];
 		ck_assert_str_eq(ours->name, real->name);
-		if (strcmp(ours->name, "CUDART_VERSION") != 0) { /* a toolkit may be older or newer */
+		/* A toolkit may be older or newer. */
+		if (strcmp(ours->name, "CUDART_VERSION") != 0) {
 			ck_assert_msg(ours->value == real->value, "%s is %lld, of CUDA %lld",
 				ours->name, ours->value, real->value);
 		}
@@ -109,7 +110,8 @@ END_TEST
 
 START_TEST(what_is_not_done_says_so)
 {
-	cudaError_t (*missing)(void) = (cudaError_t(*)(void))dlsym(RTLD_DEFAULT, "cudaGLGetDevices");
+	typedef cudaError_t call(void);
+	call *missing = (call *)dlsym(RTLD_DEFAULT, "cudaGLGetDevices");
 	setenv("KUDZU_LOG", "1", 1);
 	FILE *file = tmpfile();
 	ck_assert_ptr_nonnull(file);

@@ -230,7 +230,7 @@ static void unregister_at_exit(void)
 	__cudaUnregisterFatBinary(program.handle);
 }
 
-/* As in a program: what nvcc's code hands to atexit runs before, or after, what was loaded later. */
+/* As in a program, where nvcc's code hands this to atexit before the driver is loaded. */
 static void leave_with_work_in_flight(void)
 {
 	program_start(&program);
@@ -287,12 +287,14 @@ START_TEST(two_runtimes_share_a_process)
 	program_start(&program);
 	void *other = dlopen(RUNTIME_OTHER, RTLD_NOW | RTLD_LOCAL);
 	ck_assert_msg(other, "%s", dlerror());
-	cudaError_t (*get_version)(int *) = (cudaError_t(*)(int *))dlsym(other, "cudaRuntimeGetVersion");
-	cudaError_t (*allocate)(void **, size_t) =
-		(cudaError_t(*)(void **, size_t))dlsym(other, "cudaMalloc");
-	cudaError_t (*fill)(void *, int, size_t) =
-		(cudaError_t(*)(void *, int, size_t))dlsym(other, "cudaMemset");
-	cudaError_t (*peek)(void) = (cudaError_t(*)(void))dlsym(other, "cudaPeekAtLastError");
+	typedef cudaError_t peek_call(void);
+	typedef cudaError_t version_call(int *version);
+	typedef cudaError_t allocate_call(void **out, size_t size);
+	typedef cudaError_t fill_call(void *memory, int value, size_t size);
+	peek_call *peek = (peek_call *)dlsym(other, "cudaPeekAtLastError");
+	version_call *get_version = (version_call *)dlsym(other, "cudaRuntimeGetVersion");
+	allocate_call *allocate = (allocate_call *)dlsym(other, "cudaMalloc");
+	fill_call *fill = (fill_call *)dlsym(other, "cudaMemset");
 	program_ok(get_version(&version));
 	program_ok(cudaRuntimeGetVersion(&mine));
 	ck_assert_int_eq(version / 1000 + mine / 1000, 25);
@@ -315,8 +317,8 @@ START_TEST(a_runtime_may_be_closed_and_opened_again)
 		void *memory = NULL;
 		void *runtime = dlopen(RUNTIME_OTHER, RTLD_NOW | RTLD_LOCAL);
 		ck_assert_msg(runtime, "%s", dlerror());
-		cudaError_t (*allocate)(void **, size_t) =
-			(cudaError_t(*)(void **, size_t))dlsym(runtime, "cudaMalloc");
+		typedef cudaError_t allocate_call(void **out, size_t size);
+		allocate_call *allocate = (allocate_call *)dlsym(runtime, "cudaMalloc");
 		ck_assert_int_eq(allocate(&memory, 4), cudaSuccess);
 		dlclose(runtime);
 	}
