@@ -195,7 +195,7 @@ static void access_deny_heap(const struct access *access)
 {
 	struct heap *heap = access_heap(access);
 	uint64_t bad = access->at;
-	char text[160], where[112], name[48];
+	char text[224], where[112], name[48];
 	while (bad < access->at + access->size - 1 && heap_holds(heap, bad, 1)) {
 		bad++;
 	}
@@ -231,7 +231,7 @@ static void access_deny_address(const struct access *access)
 
 static void access_deny_alignment(const struct access *access)
 {
-	char text[112], name[48];
+	char text[144], name[48];
 	snprintf(text, sizeof(text), "%s at address 0x%" PRIx64 ", which is not a multiple of %u",
 		access_name(access, name, sizeof(name)), access->at, access->align);
 	rt_deny(access->warp, access->lane, 0, CUDA_ERROR_MISALIGNED_ADDRESS, text);

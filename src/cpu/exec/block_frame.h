@@ -33,7 +33,7 @@ struct block_frame {
 	struct gap_area local;     /* none for kernels without local memory */
 	struct rt_fail fail;
 	struct race_block race;
-	struct rt_range ranges[RT_RANGES]; /* for kernels that ask */
+	struct rt_range ranges[RT_RANGES + 1]; /* for kernels that ask */
 	/* What the slots are set up for; width 0: nothing. */
 	struct block_frame_layout layout;
 	size_t asked_shared;

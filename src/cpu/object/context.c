@@ -202,7 +202,8 @@ bool context_open_heap(struct context *context)
 		uint64_t base = memory_alloc(memory, &wish);
 		context->host.heap = base != 0 ? heap_create(base, wish.size,
 			(settings_has_check(CHECK_MEMORY) ? HEAP_GAPS : 0)
-			| (settings_has_check(CHECK_INIT) ? HEAP_UNWRITTEN : 0)) : NULL;
+			| (settings_has_check(CHECK_INIT) ? HEAP_UNWRITTEN : 0)
+			| (settings_checks() != 0 ? HEAP_FINDS : 0)) : NULL;
 		if (base != 0 && !context->host.heap) {
 			memory_free(memory, base, MEMORY_MODULE);
 		}

@@ -26,7 +26,8 @@ enum { BINS = 32, TRIES = 8 };
 /* The bookkeeping of one unit. */
 struct unit {
 	uint32_t length;  /* of the block that begins here, 0: none does; also at its end if free */
-	uint32_t next;    /* free blocks: the neighbours in the list */
+	uint32_t next;    /* free blocks: the neighbours in the list; each unit of a block that is
+	                     or was in use, with HEAP_FINDS: where the block begins */
 	uint32_t previous;
 	uint16_t spare;   /* bytes at the end of a block in use that nobody has asked for */
 	bool is_used;
@@ -38,6 +39,7 @@ struct heap {
 	uint32_t count;
 	uint32_t gap;     /* bytes after each allocation */
 	bool is_unwritten;
+	bool finds;
 	uint32_t bins[BINS];
 	struct unit *units;
 };
@@ -110,6 +112,7 @@ struct heap *heap_create(uint64_t base, size_t size, unsigned flags)
 	heap->base = base;
 	heap->gap = flags & HEAP_GAPS ? HEAP_ALIGN : 0;
 	heap->is_unwritten = flags & HEAP_UNWRITTEN;
+	heap->finds = flags & HEAP_FINDS;
 	heap->count = (uint32_t)count;
 	heap->units = mem_zalloc(count + 1, sizeof(*heap->units));
 	if (!heap->units) {
@@ -144,6 +147,9 @@ static uint32_t heap_alloc_units(struct heap *heap, uint32_t length)
 		heap->units[at] = (struct unit){.length = length, .is_used = true};
 		if (whole > length) {
 			heap_insert(heap, at + length, whole - length);
+		}
+		for (uint32_t i = 0; heap->finds && i < length; i++) {
+			heap->units[at + i].next = at;
 		}
 	}
 	return at;
@@ -221,15 +227,13 @@ bool heap_covers(const struct heap *heap, uint64_t address)
 	return address - heap->base < (uint64_t)heap->count * HEAP_ALIGN;
 }
 
-/* The unit at which the block begins that an address of the range is in, or at which it ends if it
- * is free: only these have a length. */
+/* The first unit of the block in use that has an address of the range; NULL: there is none. */
 static const struct unit *heap_unit_of(const struct heap *heap, uint64_t address)
 {
-	size_t at = (address - heap->base) / HEAP_ALIGN;
-	while (at > 0 && heap->units[at].length == 0) {
-		at--;
-	}
-	return &heap->units[at];
+	const uint64_t at = (address - heap->base) / HEAP_ALIGN, begin = heap->units[at].next;
+	const struct unit *unit = &heap->units[begin <= at ? begin : at];
+	assert(heap->finds);
+	return unit->is_used && at - begin < unit->length ? unit : NULL;
 }
 
 static uint64_t heap_begin_of(const struct heap *heap, const struct unit *unit)
@@ -246,8 +250,8 @@ bool heap_holds(struct heap *heap, uint64_t address, size_t size)
 {
 	heap_lock(heap);
 	const struct unit *unit = heap_unit_of(heap, address);
-	const uint64_t most = heap_size_of(unit);
-	const bool holds = unit->is_used && size <= most
+	const uint64_t most = unit ? heap_size_of(unit) : 0;
+	const bool holds = unit && size <= most
 		&& address - heap_begin_of(heap, unit) <= most - size;
 	heap_unlock(heap);
 	return holds;
@@ -257,8 +261,9 @@ void heap_describe(struct heap *heap, uint64_t address, char *text, size_t size)
 {
 	heap_lock(heap);
 	const struct unit *unit = heap_unit_of(heap, address);
-	const uint64_t begin = heap_begin_of(heap, unit), most = heap_size_of(unit);
-	if (!unit->is_used) {
+	const uint64_t begin = unit ? heap_begin_of(heap, unit) : 0;
+	const uint64_t most = unit ? heap_size_of(unit) : 0;
+	if (!unit) {
 		snprintf(text, size, "in memory of the heap that is not allocated, or that was "
 			"freed");
 	} else if (address - begin < most) {

@@ -14,8 +14,9 @@ struct heap;
 
 /* For checks. */
 enum {
-	HEAP_GAPS = 1,     /* after each allocation, so that an access there is found */
-	HEAP_UNWRITTEN = 2 /* memory begins as cpu/mem/unwritten.h has it */
+	HEAP_GAPS = 1,      /* after each allocation, so that an access there is found */
+	HEAP_UNWRITTEN = 2, /* memory begins as cpu/mem/unwritten.h has it */
+	HEAP_FINDS = 4      /* heap_holds and heap_describe can be called */
 };
 
 /* Manage `size` bytes from a multiple of HEAP_ALIGN on; NULL when host memory runs out. */

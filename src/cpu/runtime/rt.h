@@ -151,6 +151,8 @@ static inline uint32_t rt_align_of(uint32_t access)
 /* Addresses that kernels may access as they like.  A worker has an array of what its block found
  * last; places in the code take turns, so that those of a loop do not meet. */
 #define RT_RANGES 64
+/* The place in that array of the memory of textures and surfaces. */
+#define RT_IMAGES RT_RANGES
 struct rt_range {
 	uint64_t begin;
 	uint64_t size;                 /* 0: no range */

@@ -52,6 +52,27 @@ static bool rt_fetch_may_access(struct rt_warp *warp, const void *data)
 	return false;
 }
 
+/* Whether all of the memory of an image is still there, where KUDZU_CHECK=memory asks. */
+static bool rt_fetch_is_live(struct rt_warp *warp, unsigned lane, const struct image *image,
+	const struct texel_format *format, enum rt_access kind)
+{
+	const struct rt_launch *launch = warp->launch;
+	const uint64_t at = (uintptr_t)image->data;
+	const uint64_t size = (image->slices - 1) * image->slice_size
+		+ (image->height - 1) * image->pitch + (uint64_t)image->width * texel_size(format);
+	if (likely(!launch->check)) {
+		return true;
+	}
+	const struct rt_range range = warp->ranges[RT_IMAGES];
+	if (range.size >= size && at - range.begin <= range.size - size) {
+		return true;
+	}
+	warp->at[lane] = at;
+	warp->gathers = 1u << lane;
+	warp->access = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
+	return rt_check(warp, rt_pack_access(kind, false, 1, RT_IMAGES), RT_NO_VAR) == 0;
+}
+
 /* Lanes may have different textures: those that have the same are served together.  The first one
  * that fails, as a bit; 0: none does. */
 uint32_t rt_texture(struct rt_warp *warp, struct texture_lanes *lanes, uint32_t set)
@@ -60,7 +81,8 @@ uint32_t rt_texture(struct rt_warp *warp, struct texture_lanes *lanes, uint32_t 
 		const unsigned first = (unsigned)__builtin_ctz(set);
 		const struct texture *t = rt_fetch_find_texture(warp, lanes->handles[first]);
 		uint32_t same = 0;
-		if (!t || !rt_fetch_may_access(warp, t->levels[0].data)) {
+		if (!t || !rt_fetch_may_access(warp, t->levels[0].data)
+		    || !rt_fetch_is_live(warp, first, &t->levels[0], &t->format, RT_READS)) {
 			return 1u << first;
 		}
 		for (uint32_t left = set; left != 0; left &= left - 1) {
@@ -89,7 +111,10 @@ uint32_t rt_surface(struct rt_warp *warp, uint64_t handle, struct surface_reques
 	};
 	(void)unused;
 	const struct surface *s = rt_fetch_find_surface(warp, handle);
-	if (!s || !rt_fetch_may_access(warp, s->image.data)) {
+	const unsigned lane = warp->lane < RT_MAX_WIDTH ? warp->lane : 0;
+	if (!s || !rt_fetch_may_access(warp, s->image.data)
+	    || !rt_fetch_is_live(warp, lane, &s->image, &s->format,
+		    request->op == SURFACE_LOAD ? RT_READS : RT_WRITES)) {
 		return 0;
 	}
 	enum surface_result result = surface_access(s, request);

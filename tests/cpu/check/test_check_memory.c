@@ -4,7 +4,7 @@
  */
 #include "base/common.h"
 
-#include "cpu/support/api.h"
+#include "cpu/support/api_texture.h"
 
 #include "cpu/check/report.h"
 #include "cpu/ptx/line.h"
@@ -140,6 +140,29 @@ START_TEST(what_was_freed_is_told_even_after_many_others)
 }
 END_TEST
 
+/* The memory below a texture or a surface that still exists. */
+START_TEST(a_texture_whose_memory_was_freed_is_told)
+{
+	setenv("KUDZU_CHECK", "memory", 1);
+	setenv("KUDZU_CPU_WIDTH", widths[_i], 1);
+	reset();
+	const CUdeviceptr memory = alloc(128);
+	CUtexObject texture;
+	const CUDA_TEXTURE_DESC sampling = {.flags = CU_TRSF_READ_AS_INTEGER};
+	const CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_LINEAR,
+		.res.linear = {memory, CU_AD_FORMAT_UNSIGNED_INT32, 1, 128}};
+	OK(cuTexObjectCreate(&texture, &resource, &sampling, NULL));
+	const CUfunction fetch = make("tex.1d.v4.u32.s32 {%r3, %r4, %r5, %r6}, [%rd1, %r1];\n"
+		"st.global.u32 [%rd4], %r3;");
+	OK(launch(fetch, texture, alloc(128)));
+	OK(cuMemFree_v2(memory));
+	FAILS(ILLEGAL_ADDRESS, launch(fetch, texture, alloc(128)));
+	check_log("read of 128 bytes at address 0x");
+	check_log("inside the 128-byte allocation");
+	check_log(", which was freed; block (0,0,0), thread (0,0,0); k.cu:7");
+}
+END_TEST
+
 START_TEST(an_address_that_no_processor_has_is_told)
 {
 	setenv("KUDZU_CHECK", "memory", 1);
@@ -227,7 +250,7 @@ SUITE(check_memory)
 		(int)countof(widths));
 #endif
 	tcase_add_tests(tc, countof(widths), what_was_freed_is_told_even_after_many_others,
-		an_address_that_no_processor_has_is_told);
+		a_texture_whose_memory_was_freed_is_told, an_address_that_no_processor_has_is_told);
 	tcase_add_test(tc, a_line_of_ptx_is_described);
 	return suite;
 }

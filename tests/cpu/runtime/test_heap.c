@@ -93,7 +93,7 @@ END_TEST
 START_TEST(heap_knows_each_byte_that_it_has_given)
 {
 	enum { RANGE = 1024, MOST = 16 };
-	struct heap *heap = heap_create(BASE, RANGE, _i == 1 ? HEAP_GAPS : 0);
+	struct heap *heap = heap_create(BASE, RANGE, HEAP_FINDS | (_i == 1 ? HEAP_GAPS : 0));
 	uint8_t asked[RANGE] = {0};
 	struct block have[MOST] = {{0, 0}};
 	random_state = (uint32_t)_i;
@@ -143,7 +143,7 @@ START_TEST(heap_describes_where_an_address_lies)
 		{1023, "in memory of the heap that is not allocated, or that was freed"},
 	};
 	char text[112];
-	struct heap *heap = heap_create(BASE, 1024, HEAP_GAPS);
+	struct heap *heap = heap_create(BASE, 1024, HEAP_GAPS | HEAP_FINDS);
 	ck_assert_uint_eq(heap_alloc(heap, 20), BASE);
 	ck_assert_uint_eq(heap_alloc(heap, 16), BASE + 48);
 	ck_assert_uint_eq(heap_alloc(heap, 8), BASE + 80);
