@@ -741,6 +741,9 @@ void race_watch(struct rt_warp *warp, uint32_t access, uint32_t pattern)
 		race_watch_others(warp, access);
 		return;
 	}
+	if (access & RT_ACCESS_IDLE) {
+		return;
+	}
 	struct race_access a = {.warp = warp, .block = warp->race, .access = access,
 		.line = warp->line < LINE_MOST ? warp->line : LINE_MOST,
 		.writes = kind != RT_READS, .size = warp->access};

@@ -149,6 +149,7 @@ static bool emit_init(struct emit *e, unsigned class)
 	e->values = mem_zalloc(func->value_count + 1, sizeof(*e->values));
 	e->origins = e->asks ? origin_find(func) : NULL;
 	e->uses = e->asks ? uses_analyze(func) : NULL;
+	e->is_idle = !(e->checks & check_bit(CHECK_RACE)) && !emit_check_follows(func);
 	bool ok = e->regs && e->blocks && e->diverged && e->resumes && e->order && e->yield_points
 		&& e->kept && e->framed && e->entering && e->live && e->entries && e->written
 		&& e->values

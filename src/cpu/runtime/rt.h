@@ -116,7 +116,8 @@ enum {
 	RT_ACCESS_MBARRIER = 1 << 14,  /* the barrier in shared memory is made, or if this is
 	                                  strong used */
 	RT_ACCESS_LOCKS = 1 << 15,     /* a compare-and-swap that does not acquire */
-	RT_ACCESS_ENDS = 1 << 16       /* there is no barrier from now on */
+	RT_ACCESS_ENDS = 1 << 16,      /* there is no barrier from now on */
+	RT_ACCESS_IDLE = 1 << 17       /* of no use but to know that memory changes */
 };
 
 /* Where the lanes are.  But for the first, only rt_warp.at[0] is set, where lane 0 is or would

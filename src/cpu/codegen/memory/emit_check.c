@@ -559,7 +559,8 @@ static void check_watch(struct emit *e, const struct ptx_inst *inst, struct chec
 	LLVMValueRef at, LLVMValueRef lanes)
 {
 	struct check_run runs[CHECK_RUNS];
-	const uint32_t word = check_watch_word(inst, site);
+	uint32_t word = check_watch_word(inst, site);
+	word |= e->is_idle && !(word & RT_ACCESS_MBARRIER) ? RT_ACCESS_IDLE : 0;
 	if (check_join_loads(e, inst, site)) {
 		return;
 	}
@@ -607,6 +608,17 @@ static void check_place(struct emit *e, const struct ptx_inst *inst, const struc
 	} else if (site->size == 0 || !e->questions) {
 		check_note(e, site, at, lanes);
 	}
+}
+
+bool emit_check_follows(const struct ptx_func *func)
+{
+	for (size_t i = 0; i < func->inst_count; i++) {
+		if (func->insts[i].op == PTX_OP_CP_ASYNC
+		    || ptx_has(&func->insts[i].mods, PTX_MOD_VOLATILE)) {
+			return true;
+		}
+	}
+	return false;
 }
 
 void emit_check(struct emit *e, const struct ptx_inst *inst)

@@ -146,7 +146,8 @@ struct emit {
 	bool failed;
 	unsigned checks;                /* a set: see emit_check.c */
 	bool questions;                 /* it asks before accesses, for other checks than those */
-	bool watches;                   /* it tells of all that threads may share */
+	bool watches;                   /* it tells of all that threads may share, */
+	bool is_idle;                   /* although a check only needs to know what changes */
 	struct emit_watched watched[4]; /* the last loads that it told of together: emit_check.c */
 	bool asks;                      /* before each access, */
 	uint32_t asked;                 /* so many of these there were, */
