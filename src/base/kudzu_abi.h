@@ -59,6 +59,17 @@ struct kudzu_array {
 	int64_t dims[16];
 };
 
+/* A device as NVML asks for it: by its number, whether CUDA_VISIBLE_DEVICES hides it or not. */
+struct kudzu_device {
+	CUuuid uuid;
+	char name[128];
+	uint64_t memory, used; /* bytes */
+	uint32_t cores;
+	int major, minor;      /* compute capability */
+	int clock;             /* kHz */
+	int has_context;       /* of this process */
+};
+
 /* The private table of our driver: cuGetExportTable gives it for the UUID of its device.  What
  * kernels print goes to standard output, and what fails of their assertions to standard error,
  * until set_output names a function.  That is called by one thread at a time, which waits for
@@ -66,7 +77,9 @@ struct kudzu_array {
  * kernels printed to standard output; 0, or the errno of text that was lost since it was asked
  * last.  There is something to ask for once *has_output, which stays true.  set_limits: 1 and 0 as
  * KUDZU_CPU_LIMITS on and off, -1 as the variable says.  module_size: the bytes that a module
- * takes, but for its variables.  name_array: an allocation that begins there is an array. */
+ * takes, but for its variables.  name_array: an allocation that begins there is an array.
+ * describe_device: 0 if there is no device of this number.  It needs no cuInit and changes nothing:
+ * a process that has asked can still fork and use the driver in its children. */
 enum { KUDZU_OUTPUT_PRINTF, KUDZU_OUTPUT_ASSERT };
 typedef void kudzu_output_fn(void *user, int kind, const char *text, size_t size);
 struct kudzu_exports {
@@ -79,6 +92,7 @@ struct kudzu_exports {
 	CUresult (*set_checks)(unsigned checks);
 	void (*name_array)(CUcontext context, CUdeviceptr address,
 		const struct kudzu_array *array);
+	int (*describe_device)(unsigned number, struct kudzu_device *out);
 };
 
 /* Our own: bytes of machine code of a kernel, how many of its threads each call of that runs,

@@ -46,6 +46,11 @@
 struct device_memory *api_retain_memory(void);
 void api_release_memory(void);
 
+/* Whether this process has a context of a device, by its number among all, and the bytes in use. */
+bool api_device_usage(unsigned number, uint64_t *used);
+/* What struct kudzu_exports has. */
+int device_describe(unsigned number, struct kudzu_device *out);
+
 /* Refuse unknown flags, and more than one way to wait. */
 CUresult context_check_flags(const char *call, unsigned flags);
 

@@ -117,6 +117,20 @@ void api_release_memory(void)
 	pthread_mutex_unlock(&state.lock);
 }
 
+bool api_device_usage(unsigned number, uint64_t *used)
+{
+	bool has_context = false;
+	pthread_mutex_lock(&state.lock);
+	for (int i = 0; i < device_count(); i++) {
+		if (device_number(i) == number && state.devices[i].uses > 0) {
+			*used = memory_usage(state.memory, (unsigned)i).used;
+			has_context = true;
+		}
+	}
+	pthread_mutex_unlock(&state.lock);
+	return has_context;
+}
+
 static void context_init_limits(struct context *context)
 {
 	context->limits[CU_LIMIT_STACK_SIZE] = 1024;

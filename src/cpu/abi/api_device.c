@@ -36,6 +36,14 @@ static void device_read_cpuinfo(const char *key, char *value, size_t size)
 	}
 }
 
+static void device_write_name(char *out, size_t size)
+{
+	char model[128];
+	device_read_cpuinfo("model name", model, sizeof(model));
+	snprintf(out, size, "Kudzu CPU device: %s",
+		*model != '\0' ? model : "unknown processor");
+}
+
 static int device_clock_khz(void)
 {
 	char text[64];
@@ -70,6 +78,26 @@ static CUresult device_llvm_version(const char *call, int *out)
 	return CUDA_SUCCESS;
 }
 
+int device_describe(unsigned number, struct kudzu_device *out)
+{
+	const unsigned all = device_count_all();
+	if (number >= all) {
+		return 0;
+	}
+	const unsigned cores = pool_cores() / all;
+	*out = (struct kudzu_device){
+		.uuid = device_uuid(number),
+		.memory = capacity_bytes() / all,
+		.cores = cores > 0 ? cores : 1,
+		.major = device_attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
+		.minor = device_attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR),
+		.clock = device_clock_khz(),
+	};
+	device_write_name(out->name, sizeof(out->name));
+	out->has_context = api_device_usage(number, &out->used);
+	return 1;
+}
+
 API(cuDeviceGetCount, int *out)
 {
 	CUresult result = api_need(api_ready(__func__), __func__, out);
@@ -95,10 +123,7 @@ API(cuDeviceGetName, char *out, int size, CUdevice device)
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the size is %d", __func__, size);
 	}
 	if (result == CUDA_SUCCESS) {
-		char model[128];
-		device_read_cpuinfo("model name", model, sizeof(model));
-		snprintf(out, (size_t)size, "Kudzu CPU device: %s",
-			*model != '\0' ? model : "unknown processor");
+		device_write_name(out, (size_t)size);
 	}
 	return result;
 }

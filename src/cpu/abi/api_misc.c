@@ -165,7 +165,7 @@ API(cuGetExportTable, const void **out, const CUuuid *id)
 		.flush_output = misc_flush_output, .has_output = &context_has_output,
 		.set_limits = misc_set_limits, .module_size = misc_get_module_size,
 		.list_reports = report_list, .set_checks = misc_set_checks,
-		.name_array = misc_name_array};
+		.name_array = misc_name_array, .describe_device = device_describe};
 	if (!out || !id) {
 		return api_null(__func__, "an argument");
 	}

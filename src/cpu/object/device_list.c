@@ -94,6 +94,11 @@ static void device_read_visible(const char *text)
 	}
 }
 
+unsigned device_count_all(void)
+{
+	return (unsigned)settings_get(SETTING_DEVICES, 1);
+}
+
 static void device_find_once(void)
 {
 	const char *visible = env_get("CUDA_VISIBLE_DEVICES");

@@ -10,6 +10,8 @@
 /* Find the devices, once.  How many; there may be none. */
 int device_find(void);
 int device_count(void);
+/* How many there are, seen or not; they need not have been found. */
+unsigned device_count_all(void);
 /* Of a device that is there: its number among all devices, seen or not. */
 unsigned device_number(CUdevice device);
 CUuuid device_uuid(unsigned number);
