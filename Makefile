@@ -121,7 +121,8 @@ cudart := $(if $(filter 00 01 10,$(CPU)$(CUDART)),,$(addprefix kudzu-cpu/,\
 # Libraries in front of NVIDIA's, with the major versions that there are, and the loader's auditor
 # that puts them there.
 cpu-front := $(if $(cpu-driver),$(addprefix kudzu-cpu/front/,$(addprefix libnvrtc.so.,11 12 13)))
-cpu-dropin := $(if $(cpu-driver),$(cpu-front) kudzu-cpu/libkudzu-audit.so)
+cpu-dropin := $(if $(cpu-driver),$(cpu-front) kudzu-cpu/libkudzu-audit.so \
+	kudzu-cpu/libnvidia-ml.so.1)
 
 .PHONY: FORCE all lib run clean
 all: lib $(BUILD)/kudzu ## build the libraries and the program (the default)
@@ -204,6 +205,10 @@ $(addprefix $(BUILD)/kudzu-cpu/,libcudart_static.a cuda12/libcudart_static.a): $
 $(BUILD)/kudzu-cpu/libkudzu-audit.so: $(BUILD)/src/dropin/audit.o
 	$(call say,LD)mkdir -p $(@D) && $(CC) -shared -nostartfiles -Wl,-soname,$(@F) -Wl,--build-id \
 		-Wl,--as-needed -o $@ $<
+# It finds the driver beside it, where it is opened by its path.
+$(BUILD)/kudzu-cpu/libnvidia-ml.so.1: $(call objects,src/dropin/nvml.c $(SOURCES_base)) src/dropin/nvml.map
+	$(call say,LD)mkdir -p $(@D) && $(SHARED) -Wl,-soname,$(@F) -Wl,--version-script=src/dropin/nvml.map \
+		-Wl,-rpath,'$$ORIGIN' -Wl,--gc-sections -o $@ $(filter %.o,$^) $(LIBS)
 # Each needs NVIDIA's library under a name that the auditor knows, and has its versions of symbols.
 front-soname = $(if $(filter libnvrtc.so.11,$1),$1.2,$1)
 $(addprefix $(BUILD)/,$(cpu-front)): $(BUILD)/kudzu-cpu/front/%: \

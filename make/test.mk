@@ -140,8 +140,9 @@ endef
 $(foreach a,$(CORPUS_ARCHS),$(eval $(call ptx-rule,$a)))
 .SECONDARY: $(corpus-ptx)
 
-# Programs linked with the libcuda.so that has names only; matmul opens libcuda.so.1.
-DROPIN := $(addprefix $(BUILD)/tests/dropin/,vectoradd matmul query link)
+# Programs linked with the libcuda.so that has names only; matmul opens libcuda.so.1, and monitor
+# libnvidia-ml.so.1, too.
+DROPIN := $(addprefix $(BUILD)/tests/dropin/,vectoradd matmul query link monitor)
 # An NVRTC that compiles nothing, and programs that ask it: by any name, and linked with it by a path
 # that they have in themselves.
 FAKE := $(BUILD)/tests/dropin/nvrtc/libnvrtc.so.13
@@ -163,7 +164,7 @@ $(BUILD)/tests/nvml/libnvidia-ml.so.1: tests/dropin/nvml.c $(BUILD)/config
 $(DROPIN): $(BUILD)/tests/dropin/%: tests/dropin/%.c tests/dropin/driver.h \
 		$(BUILD)/kudzu-cpu/stubs/libcuda.so $(BUILD)/cuda.flags
 	$(call say,CC)mkdir -p $(@D) && $(CC) -std=gnu11 -Wall -Wextra @$(BUILD)/cuda.flags -o $@ $< \
-		$(if $(filter %/matmul,$@),-ldl,-L$(BUILD)/kudzu-cpu/stubs -lcuda)
+		$(if $(filter %/matmul %/monitor,$@),-ldl,-L$(BUILD)/kudzu-cpu/stubs -lcuda)
 # It has AddressSanitizer in plain builds, too.
 HANDLES := $(BUILD)/tests/cxx/handles
 $(HANDLES): tests/cxx/handles.cpp $(BUILD)/config $(BUILD)/libkudzu.so
