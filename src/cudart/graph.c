@@ -52,7 +52,7 @@ API(cudaGraphKernelNodeGetParams, cudaGraphNode_t node, struct cudaKernelNodePar
 	code = code ? code : driver_error(driver.cuGraphKernelNodeGetParams_v2(node, &is));
 	if (!code) {
 		*out = (struct cudaKernelNodeParams){
-			.func = is.kern ? register_host(is.kern) : (void *)is.func,
+			.func = register_host(is.kern ? (const void *)is.kern : is.func),
 			.gridDim = {is.gridDimX, is.gridDimY, is.gridDimZ},
 			.blockDim = {is.blockDimX, is.blockDimY, is.blockDimZ},
 			.sharedMemBytes = is.sharedMemBytes,

@@ -239,13 +239,23 @@ cudaError_t register_kernel(CUkernel *out, const void *host)
 	return code;
 }
 
-void *register_host(CUkernel kernel)
+/* Whether a handle is that of an entry's kernel, or of the kernel's function. */
+static bool register_is_kernel(const struct entry *entry, const void *handle)
 {
-	const void *host = kernel;
+	CUfunction function;
+	return entry->kind == ENTRY_KERNEL && entry->kernel
+		&& (entry->kernel == handle
+			|| (driver.cuKernelGetFunction(&function, entry->kernel) == CUDA_SUCCESS
+				&& (const void *)function == handle));
+}
+
+void *register_host(const void *handle)
+{
+	const void *host = handle;
 	pthread_mutex_lock(&register_lock);
 	for (size_t i = 0; i < BUCKETS; i++) {
 		for (const struct entry *entry = register_table[i]; entry; entry = entry->next) {
-			if (entry->kind == ENTRY_KERNEL && entry->kernel == kernel) {
+			if (register_is_kernel(entry, handle)) {
 				host = entry->host;
 			}
 		}

@@ -9,8 +9,9 @@
 /* The kernel of a host function.  What is registered nowhere is taken for a kernel or a function of
  * the driver, which knows its own. */
 cudaError_t register_kernel(CUkernel *out, const void *host);
-/* The host function of a kernel; the kernel itself if none was registered for it. */
-void *register_host(CUkernel kernel);
+/* The host function of a kernel or a function of the driver; the handle itself if none was
+ * registered for it. */
+void *register_host(const void *handle);
 /* Where a variable is on the current device; out and size may be NULL. */
 cudaError_t register_variable(CUdeviceptr *out, size_t *size, const void *host);
 /* Why a kernel could not be had last; for stubs that go on without it. */
