@@ -4,7 +4,7 @@
 
 #include "layout.h"
 
-#include "cudart/api.h"
+#include "cudart/api_array.h"
 
 #define E(constant) {#constant, (long long)(constant)},
 #define C(ours, theirs) {#ours, (long long)(ours)},
