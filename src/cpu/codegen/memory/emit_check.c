@@ -3,6 +3,7 @@
  * Checks: before an access a kernel asks whether it may be made.
  *
  * An access is fine where it is aligned and lies in a range of addresses that is known to be fine.
+ * Where the distances between the lanes are known, that is one test for all of them.
  * If an address was made from a variable (ir/origin.h), this is the variable.  Else it is what
  * rt_calls.check found last for this line of PTX.  Only if some lane leaves that range does the
  * warp note what it is about to access (rt_warp.at, gathers, access), and calls rt_calls.check.
@@ -347,6 +348,62 @@ static size_t check_find_runs(const struct emit *e, const struct ptx_inst *inst,
 	return count;
 }
 
+/* The lanes, as a scalar, that may not simply go on, where it is known how far each is from lane 0:
+ * one test for all, and one for each lane only if that fails. */
+static LLVMValueRef check_doubtful_at_once(struct emit *e, const struct ptx_inst *inst,
+	const struct check_site *site, LLVMValueRef at, LLVMValueRef lanes)
+{
+	const struct uniformity known = uniformity_of_address(&e->uniformity, inst, site->place);
+	int64_t least = 0, most = 0;
+	for (unsigned i = 0; known.offsets && i < e->width; i++) {
+		const int64_t offset = known.offsets[i] - known.offsets[0];
+		least = offset < least ? offset : least;
+		most = offset > most ? offset : most;
+	}
+	const uint64_t whole = (uint64_t)(most - least) + site->size;
+	LLVMValueRef none = emit_u32(e, 0), first = none;
+	struct check_range range = site->var ? check_range_of_var(e, site->var)
+		: check_range_found(e, site);
+	LLVMValueRef begin = LLVMBuildExtractElement(e->builder, range.begin, first, "");
+	LLVMValueRef from = LLVMBuildExtractElement(e->builder, at, first, "");
+	from = ir_add(e, from, emit_scalar(e, 64, (uint64_t)least));
+	LLVMValueRef left[] = {range.size, emit_scalar(e, 64, whole - 1)};
+	LLVMValueRef room = ir_intrinsic(e, "llvm.usub.sat", &e->s.i64, 1, left, 2);
+	LLVMValueRef is_bad = ir_icmp(e, LLVMIntUGE, ir_sub(e, from, begin), room);
+	if (site->align > 1) {
+		is_bad = ir_or(e, is_bad, ir_icmp(e, LLVMIntNE, ir_mask(e, from, site->align - 1),
+			emit_scalar(e, 64, 0)));
+	}
+	LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
+	LLVMBasicBlockRef each = emit_block(e, "each"), done = emit_block(e, "done");
+	emit_expect_first(e, LLVMBuildCondBr(e->builder, ir_not(e, is_bad), done, each));
+	emit_enter(e, each);
+	LLVMValueRef doubtful = check_doubtful(e, site, at, lanes);
+	LLVMBasicBlockRef end = LLVMGetInsertBlock(e->builder);
+	LLVMBuildBr(e->builder, done);
+	emit_enter(e, done);
+	LLVMValueRef result = LLVMBuildPhi(e->builder, e->s.i32, "");
+	LLVMAddIncoming(result, (LLVMValueRef[]){none, doubtful},
+		(LLVMBasicBlockRef[]){before, end}, 2);
+	return result;
+}
+
+/* Whether that is so. */
+static bool check_has_distances(const struct emit *e, const struct ptx_inst *inst,
+	const struct check_site *site)
+{
+	if (!emit_is_vector(e) || site->lines > 0 || inst->op == PTX_OP_CP_ASYNC
+	    || (site->var && site->var->space == PTX_LOCAL)) {
+		return false;
+	}
+	const struct uniformity at = uniformity_of_address(&e->uniformity, inst, site->place);
+	int64_t all = 0;
+	for (unsigned i = 0; at.offsets && i < e->width; i++) {
+		all |= at.offsets[i] - at.offsets[0];
+	}
+	return at.is_known && !at.is_vector && (all & (site->align - 1)) == 0;
+}
+
 /* What rt_calls.watch is told of an access. */
 static uint32_t check_watch_word(const struct ptx_inst *inst, const struct check_site *site)
 {
@@ -594,7 +651,9 @@ static void check_place(struct emit *e, const struct ptx_inst *inst, const struc
 	if (asks_init && site->kind == RT_CHANGES) {
 		check_ask(e, site, at, lanes);
 	} else if (asks && site->size > 0) {
-		check_ask(e, site, at, check_doubtful(e, site, at, lanes));
+		check_ask(e, site, at, check_has_distances(e, inst, site)
+			? check_doubtful_at_once(e, inst, site, at, lanes)
+			: check_doubtful(e, site, at, lanes));
 	}
 	if (asks_init && site->lines > 0 && site->kind == RT_READS
 	    && uses_of_load(e->uses, inst)) {
