@@ -81,9 +81,9 @@ check-wheel: wheel ## install the wheel and NVRTC in a new environment of Python
 # Who packages are from, as Debian has it: NAME <ADDRESS>.
 CONTACT ?= Kudzu maintainers <maintainers@kudzu.invalid>
 .PHONY: deb check-deb
-deb: dist ## build/deb/*.deb: Debian's packages of git's HEAD
-	@packaging/debian/build build/$(archive) $(CURDIR)/build/deb $(VERSION) $(SOVERSION) '$(CONTACT)'
-check-deb: ## install build/deb/*.deb on a bare Debian, use and remove them (root; SUITE=trixie: another one)
+deb: dist ## build/deb/*.deb: Debian's packages of git's HEAD (SUITE=trixie: built on a bare one; root)
+	@packaging/debian/build build/$(archive) $(CURDIR)/build/deb $(VERSION) $(SOVERSION) '$(CONTACT)' $(SUITE)
+check-deb: ## install build/deb/*.deb on a bare Debian, use and remove them (root; SUITE=trixie: as built)
 	$(call step,$@,packaging/debian/check $(CURDIR)/build/deb $(SUITE))
 
 # Where the project is, as https://HOST/OWNER/NAME: files for CI of other projects then take the action
