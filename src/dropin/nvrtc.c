@@ -24,6 +24,10 @@ typedef int nvrtcResult;
 
 enum { NVRTC_SUCCESS = 0, NVRTC_OUT_OF_MEMORY = 1, NVRTC_INTERNAL_ERROR = 11 };
 
+nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char *const *options);
+nvrtcResult nvrtcGetCUBINSize(nvrtcProgram program, size_t *size);
+nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char *cubin);
+
 static struct nvrtc_real {
 	nvrtcResult (*compile)(nvrtcProgram, int, const char *const *);
 	nvrtcResult (*cubin_size)(nvrtcProgram, size_t *);
