@@ -680,6 +680,18 @@ bool emit_check_follows(const struct ptx_func *func)
 	return false;
 }
 
+/* The slot of a place.  Places with one base register have one: they mostly access the same
+ * allocation. */
+static uint32_t check_slot(struct emit *e, const struct ptx_operand *place)
+{
+	struct emit_asked *last = &e->asked_at[place->reg % countof(e->asked_at)];
+	const unsigned base = place->has_base ? place->reg + 1 : 0;
+	if (base == 0 || last->base != base) {
+		*last = (struct emit_asked){base, e->asked++ % RT_RANGES};
+	}
+	return last->slot;
+}
+
 void emit_check(struct emit *e, const struct ptx_inst *inst)
 {
 	struct check_site sites[2] = {{0}};
@@ -687,7 +699,7 @@ void emit_check(struct emit *e, const struct ptx_inst *inst)
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, line),
 		emit_u32(e, (uint64_t)inst->line));
 	for (size_t i = 0; i < count; i++) {
-		sites[i].slot = e->asked++ % RT_RANGES;
+		sites[i].slot = check_slot(e, sites[i].place);
 		if (!check_is_clear(&sites[i]) || check_is_watched(e, &sites[i])) {
 			check_place(e, inst, &sites[i]);
 		}

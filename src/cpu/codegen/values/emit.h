@@ -136,6 +136,12 @@ struct emit_watched {
 	int64_t begin, end;
 };
 
+/* The slot of rt_warp.ranges for addresses from a base register. */
+struct emit_asked {
+	unsigned base;                  /* its index and 1; 0: none */
+	uint32_t slot;
+};
+
 struct emit {
 	const struct ptx_module *module;
 	const struct ptx_func *func;
@@ -150,7 +156,8 @@ struct emit {
 	bool is_idle;                   /* although a check only needs to know what changes */
 	struct emit_watched watched[4]; /* the last loads that it told of together: emit_check.c */
 	bool asks;                      /* before each access, */
-	uint32_t asked;                 /* so many of these there were, */
+	uint32_t asked;                 /* in so many slots, of which these were the last, */
+	struct emit_asked asked_at[16];
 	struct ptx_var **origins;       /* and then these are as origin_find */
 	uint8_t *uses;                  /* and uses_analyze give them */
 	bool is_debugged;               /* see emit_debug.c */
