@@ -15,21 +15,10 @@
 #include "lib/core/capture.h"
 
 #include <sched.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { COMM_TIMEOUT_MS = 600000, COMM_YIELD_NS = 200000, COMM_LONGEST_PAUSE_NS = 1000000 };
 
 /* Failures */
-
-void comm_name_member(kz_error *err, const struct kz_comm *comm, int member)
-{
-	char message[sizeof(err->message)];
-	int length = snprintf(message, sizeof(message), "member %d (%s): ", comm->first + member,
-		comm->members[member].device->name);
-	snprintf(message + length, sizeof(message) - (size_t)length, "%s", err->message);
-	memcpy(err->message, message, sizeof(message));
-}
 
 kz_status comm_break(struct kz_comm *comm, int member, kz_error *cause, kz_error *err)
 {

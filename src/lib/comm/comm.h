@@ -76,8 +76,6 @@ struct kz_comm {
 
 /* comm.c */
 
-/* Put "member 1 (cuda:1): " before the message of a failure. */
-void comm_name_member(kz_error *err, const struct kz_comm *comm, int member);
 /* The communicator cannot be used any more, because of what happened to a member; returns the
  * status. */
 kz_status comm_break(struct kz_comm *comm, int member, kz_error *cause, kz_error *err);
@@ -93,6 +91,8 @@ comm_run_fn comm_own_run, comm_nccl_run;
 
 /* comm_streams.c: order around the work of a call. */
 
+/* Put "member 1 (cuda:1): " before the message of a failure. */
+void comm_name_member(kz_error *err, const struct kz_comm *comm, int member);
 /* Choose the hub of a call.  All its streams wait for the last uses of its memory, and join a
  * capture that one of them is part of. */
 kz_status comm_begin(struct kz_comm *comm, struct comm_call *call, kz_error *err);

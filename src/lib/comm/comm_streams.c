@@ -12,24 +12,47 @@
 #include "lib/comm/comm.h"
 #include "lib/core/capture.h"
 
-/* Make a stream wait for an event, which joins it to a capture that the event's stream is part of.
- * The context of either is current. */
-static kz_status comm_wait(struct kz_stream *stream, CUevent mark, struct capture *capture,
-	kz_error *err)
+#include <stdio.h>
+#include <string.h>
+
+void comm_name_member(kz_error *err, const struct kz_comm *comm, int member)
 {
+	char message[sizeof(err->message)];
+	int length = snprintf(message, sizeof(message), "member %d (%s): ", comm->first + member,
+		comm->members[member].device->name);
+	snprintf(message + length, sizeof(message) - (size_t)length, "%s", err->message);
+	memcpy(err->message, message, sizeof(message));
+}
+
+/* Make a member's stream wait for an event, which joins it to a capture that the event's stream is
+ * part of.  The context of either is current. */
+static kz_status comm_wait(const struct kz_comm *comm, const struct comm_call *call, int member,
+	CUevent mark, struct capture *capture, kz_error *err)
+{
+	struct kz_stream *stream = call->ends[member].stream;
 	kz_status st = KZ_OK;
 	if (unlikely(capture && !stream_capture(stream))) {
 		st = capture_join(capture, stream, err);
 	}
-	return st ? st : device_ok(stream->device,
+	st = st ? st : device_ok(stream->device,
 		stream->device->drv->StreamWaitEvent(stream->handle, mark, 0),
 		"cuStreamWaitEvent", err);
+	if (unlikely(st)) {
+		comm_name_member(err, comm, member);
+	}
+	return st;
 }
 
-static kz_status comm_set_mark(CUevent mark, struct kz_stream *stream, kz_error *err)
+static kz_status comm_set_mark(const struct kz_comm *comm, const struct comm_call *call, int member,
+	enum comm_mark mark, kz_error *err)
 {
-	return device_ok(stream->device, stream->device->drv->EventRecord(mark, stream->handle),
-		"cuEventRecord", err);
+	const struct kz_stream *stream = call->ends[member].stream;
+	kz_status st = device_ok(stream->device, stream->device->drv->EventRecord(
+			comm->members[member].marks[mark], stream->handle), "cuEventRecord", err);
+	if (unlikely(st)) {
+		comm_name_member(err, comm, member);
+	}
+	return st;
 }
 
 /* The member whose stream the others wait for: one that is captured, else the first. */
@@ -52,10 +75,10 @@ static kz_status comm_fan_in(struct kz_comm *comm, const struct comm_call *call,
 {
 	kz_status st = KZ_OK;
 	for (int i = 0; i < comm->local_count && !st; i++) {
-		const CUevent event = comm->members[i].marks[mark];
 		if (i != call->hub && call->ends[i].stream
-		    && !(st = comm_set_mark(event, call->ends[i].stream, err))) {
-			st = comm_wait(call->ends[call->hub].stream, event, NULL, err);
+		    && !(st = comm_set_mark(comm, call, i, mark, err))) {
+			st = comm_wait(comm, call, call->hub, comm->members[i].marks[mark], NULL,
+				err);
 		}
 	}
 	return st;
@@ -65,12 +88,12 @@ static kz_status comm_fan_in(struct kz_comm *comm, const struct comm_call *call,
 static kz_status comm_fan_out(struct kz_comm *comm, const struct comm_call *call,
 	enum comm_mark mark, kz_error *err)
 {
-	struct kz_stream *stream = call->ends[call->hub].stream;
 	const CUevent event = comm->members[call->hub].marks[mark];
-	kz_status st = comm_set_mark(event, stream, err);
+	struct capture *capture = stream_capture(call->ends[call->hub].stream);
+	kz_status st = comm_set_mark(comm, call, call->hub, mark, err);
 	for (int i = 0; i < comm->local_count && !st; i++) {
 		if (i != call->hub && call->ends[i].stream) {
-			st = comm_wait(call->ends[i].stream, event, stream_capture(stream), err);
+			st = comm_wait(comm, call, i, event, capture, err);
 		}
 	}
 	return st;
@@ -105,17 +128,17 @@ static kz_status comm_join_capture(struct kz_comm *comm, const struct comm_call 
 
 /* The memory of a member's array is used in its stream, and its context becomes current if that has
  * to be ordered. */
-static kz_status comm_order(struct comm_member *member, struct memory *memory,
-	struct kz_stream *stream, bool is_after, kz_error *err)
+static kz_status comm_order(struct kz_device *dev, struct memory *memory, struct kz_stream *stream,
+	bool is_after, kz_error *err)
 {
 	struct device_scope scope;
 	if (!memory || (memory_is_last(memory, stream) && !stream_capture(stream))) {
 		return KZ_OK;
 	}
-	kz_status st = device_enter(member->device, &scope, err);
+	kz_status st = device_enter(dev, &scope, err);
 	if (!st) {
 		st = (is_after ? memory_used : memory_use)(memory, stream, err);
-		device_leave(member->device, &scope);
+		device_leave(dev, &scope);
 	}
 	return st;
 }
@@ -126,10 +149,11 @@ static kz_status comm_order_all(struct kz_comm *comm, const struct comm_call *ca
 	kz_status st = KZ_OK;
 	for (int i = 0; i < comm->local_count && !st; i++) {
 		const struct comm_end *end = &call->ends[i];
-		struct comm_member *member = &comm->members[i];
-		if (end->stream && !(st = comm_order(member, end->from.memory, end->stream,
-				is_after, err))) {
-			st = comm_order(member, end->into.memory, end->stream, is_after, err);
+		struct kz_device *dev = comm->members[i].device;
+		if (end->stream
+		    && ((st = comm_order(dev, end->from.memory, end->stream, is_after, err))
+			|| (st = comm_order(dev, end->into.memory, end->stream, is_after, err)))) {
+			comm_name_member(err, comm, i);
 		}
 	}
 	return st;

@@ -292,6 +292,71 @@ START_TEST(creating_without_memory_leaves_nothing)
 }
 END_TEST
 
+/* Two GPUs of the stub, whose driver fails at a call with a code. */
+static void stub_devices(kz_device *out[2], const char *script)
+{
+	char text[96];
+	snprintf(text, sizeof(text), "devices=2;clear=1;%s", script);
+	support_stub(text);
+	err = (kz_error)KZ_ERROR_INIT;
+	ok(kz_device_open(&out[0], "cuda:0", &err));
+	ok(kz_device_open(&out[1], "cuda:1", &err));
+}
+
+static const struct stub_fault {
+	const char *call;
+	int code;
+	kz_status status;
+	const char *text;   /* of the first call of this kind */
+} stub_faults[] = {
+	{"cuLaunchKernel", CUDA_ERROR_OUT_OF_MEMORY, KZ_DEVICE_MEMORY, "member 0 (cuda:0): "},
+	{"cuEventRecord", CUDA_ERROR_OUT_OF_MEMORY, KZ_DEVICE_MEMORY, "member 1 (cuda:1): "},
+	{"cuStreamWaitEvent", CUDA_ERROR_OUT_OF_MEMORY, KZ_DEVICE_MEMORY, "member 0 (cuda:0): "},
+	{"cuLaunchKernel", CUDA_ERROR_ILLEGAL_ADDRESS, KZ_FAULT, "member 0 (cuda:0): "},
+	{"cuEventRecord", CUDA_ERROR_LAUNCH_FAILED, KZ_FAULT, "member 1 (cuda:1): "},
+};
+
+/* A call of the driver fails within a collective, the first, the second, ... of its kind. */
+START_TEST(a_driver_that_fails_within_a_call_names_the_member)
+{
+	const struct stub_fault *fault = &stub_faults[_i];
+	const bool is_sticky = fault->status == KZ_FAULT;
+	kz_device *gpus[2];
+	kz_array *arrays[2];
+	kz_comm_options options = KZ_COMM_OPTIONS_INIT;
+	bool has_failed = true;
+	options.engine = KZ_COMM_OWN;
+	for (int n = 1; has_failed; n++) {
+		char script[96];
+		kz_comm *made = NULL;
+		stub_devices(gpus, "");
+		ok(kz_comm_create(&made, gpus, 2, &options, &err));
+		for (int m = 0; m < 2; m++) {
+			ok(kz_array_zeros(&arrays[m], gpus[m], KZ_F32, KZ_SHAPE(12), &err));
+		}
+		snprintf(script, sizeof(script), "devices=2;clear=1;fail=%s:%d@%d", fault->call,
+			fault->code, n);
+		support_stub(script);
+		kz_status st = kz_comm_all_reduce(made, arrays, arrays, KZ_REDUCE_SUM, NULL, &err);
+		has_failed = st != KZ_OK;
+		if (has_failed) {
+			fails(st, fault->status, n == 1 ? fault->text : "member ");
+			st = kz_comm_all_reduce(made, arrays, arrays, KZ_REDUCE_SUM, NULL, &err);
+			ck_assert_int_eq(st, is_sticky ? KZ_FAULT : KZ_OK);
+			kz_error_clear(&err);
+		}
+		ck_assert_msg(has_failed || n > 1, "%s was not called", fault->call);
+		for (int m = 0; m < 2; m++) {
+			kz_array_release(arrays[m]);
+		}
+		kz_comm_release(made);
+		kz_device_close(gpus[0]);
+		kz_device_close(gpus[1]);
+	}
+	kz_error_clear(&err);
+}
+END_TEST
+
 COMM_TEST(a_forked_process_is_told)
 {
 	kz_array *arrays[MEMBERS];
@@ -443,6 +508,8 @@ SUITE(comm_errors)
 		tcase_add_test(tc, a_wait_ends_by_its_timeout_and_names_the_member);
 		tcase_add_test(tc, a_forked_process_is_told);
 	}
+	tcase_add_loop_test(tc, a_driver_that_fails_within_a_call_names_the_member, 0,
+		(int)countof(stub_faults));
 	tcase_add_test(tc, a_call_without_memory_changes_nothing);
 	tcase_add_test(tc, creating_without_memory_leaves_nothing);
 	tc = suite_add_case(s, "nccl");
