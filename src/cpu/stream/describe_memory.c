@@ -208,7 +208,7 @@ CUresult work_describe_copy(const char *call, struct context *context, const CUD
 	if (result == CUDA_SUCCESS && (c->WidthInBytes == 0 || c->Height == 0 || c->Depth == 0)) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the box to copy is empty", call);
 	}
-	return result == CUDA_SUCCESS ? work_check_box(call, context, &out->copy) : result;
+	return result == CUDA_SUCCESS ? work_check_own_box(call, context, &out->copy) : result;
 }
 
 /* --- Fills --- */
@@ -252,7 +252,7 @@ CUresult work_describe_fill(const char *call, struct context *context, const str
 	if (fill->width == 0 || fill->height == 0) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the area to fill is empty", call);
 	}
-	return work_check_fill(call, context, &out->fill);
+	return work_check_own_fill(call, context, &out->fill);
 }
 
 /* --- Values --- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Several devices: what is each one's own, what they share, and what one may do with another's
  * memory. */
-#include "cpu/support/api.h"
+#include "cpu/support/api_graph.h"
 #include "support/suite.h"
 
 #include <pthread.h>
@@ -341,6 +341,53 @@ static void check_copies(CUresult expected, CUdeviceptr theirs)
 	check_words(own, expected == CUDA_SUCCESS ? 5 : 3);
 }
 
+/* Nodes of a graph for them, in the context of device 0. */
+static void check_nodes(CUresult expected, CUdeviceptr theirs)
+{
+	const CUDA_MEMCPY3D copy = {.srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = theirs,
+		.dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = alloc_on(0, 4 * N),
+		.WidthInBytes = 4 * N, .Height = 1, .Depth = 1};
+	const CUDA_MEMSET_NODE_PARAMS fill = {.dst = theirs, .value = 5, .elementSize = 4,
+		.width = N, .height = 1};
+	CUgraph graph;
+	CUgraphNode node;
+	OK(cuGraphCreate(&graph, 0));
+	ck_assert_int_eq(cuGraphAddMemcpyNode(&node, graph, NULL, 0, &copy, contexts[0]), expected);
+	ck_assert_int_eq(cuGraphAddMemsetNode(&node, graph, NULL, 0, &fill, contexts[0]), expected);
+	OK(cuGraphAddMemcpyNode(&node, graph, NULL, 0, &copy, contexts[1]));
+	OK(cuGraphDestroy(graph));
+}
+
+/* Memory that the graph allocates is its device's before it is there. */
+START_TEST(nodes_may_copy_what_their_graph_allocates)
+{
+	CUDA_MEM_ALLOC_NODE_PARAMS params = {.poolProps = {
+		.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}}, .bytesize = 4 * N};
+	const CUdeviceptr out = alloc_on(0, 4 * N);
+	CUgraph graph;
+	CUgraphExec exec;
+	CUgraphNode nodes[4];
+	OK(cuCtxSetCurrent(contexts[0]));
+	OK(cuGraphCreate(&graph, 0));
+	OK(cuGraphAddMemAllocNode(&nodes[0], graph, NULL, 0, &params));
+	const CUDA_MEMSET_NODE_PARAMS fill = {.dst = params.dptr, .value = 5, .elementSize = 4,
+		.width = N, .height = 1};
+	const CUDA_MEMCPY3D copy = {.srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = params.dptr,
+		.dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = out, .WidthInBytes = 4 * N,
+		.Height = 1, .Depth = 1};
+	OK(cuGraphAddMemsetNode(&nodes[1], graph, &nodes[0], 1, &fill, contexts[0]));
+	OK(cuGraphAddMemcpyNode(&nodes[2], graph, &nodes[1], 1, &copy, contexts[0]));
+	OK(cuGraphAddMemFreeNode(&nodes[3], graph, &nodes[2], 1, params.dptr));
+	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	OK(cuGraphLaunch(exec, NULL));
+	OK(cuCtxSynchronize());
+	check_words(out, 5);
+	OK(cuGraphExecDestroy(exec));
+	OK(cuGraphDestroy(graph));
+}
+END_TEST
+
 START_TEST(copies_need_access_to_memory_of_pools)
 {
 	CUmemoryPool pool;
@@ -354,7 +401,9 @@ START_TEST(copies_need_access_to_memory_of_pools)
 	OK(cuCtxSynchronize());
 	check_copies(CUDA_ERROR_INVALID_VALUE, theirs);
 	check_log("cuMemsetD32_v2: device 0 has no access to the memory at 0x");
+	check_nodes(CUDA_ERROR_INVALID_VALUE, theirs);
 	OK(cuMemPoolSetAccess(pool, &desc, 1));
+	check_nodes(CUDA_SUCCESS, theirs);
 	check_copies(CUDA_SUCCESS, theirs);
 	desc.flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
 	OK(cuMemPoolSetAccess(pool, &desc, 1));
@@ -749,7 +798,8 @@ SUITE(api_devices)
 		memory_of_the_host_and_managed_memory_are_everybodys,
 		memory_registered_in_one_context_is_registered_in_all,
 		pool_gives_access_to_other_devices, copies_go_between_devices,
-		copies_need_access_to_memory_of_pools, copies_need_access_to_mapped_memory,
+		copies_need_access_to_memory_of_pools,
+		nodes_may_copy_what_their_graph_allocates, copies_need_access_to_mapped_memory,
 		streams_wait_for_events_of_other_devices, graph_has_kernels_of_two_devices,
 		mapped_memory_is_for_those_who_were_given_access);
 	tcase_add_loop_test(tc, context_waits_for_its_kernels_in_graphs_of_others, 0, 2);
