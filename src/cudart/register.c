@@ -59,6 +59,7 @@ struct entry {
 
 
 static pthread_mutex_t register_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t register_once = PTHREAD_ONCE_INIT;
 static struct entry *register_table[BUCKETS];
 static _Atomic(cudaError_t) register_last_failure;
 
@@ -90,6 +91,17 @@ static struct entry *register_find_managed(const void *address)
 		}
 	}
 	return NULL;
+}
+
+/* In a child of fork, where another thread may have held the lock, and where exit() unregisters. */
+static void register_on_fork(void)
+{
+	pthread_mutex_init(&register_lock, NULL);
+}
+
+static void register_watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, register_on_fork);
 }
 
 static void register_add(void **handle, const void *host, const char *name, enum entry_kind kind)
@@ -336,6 +348,7 @@ void **__cudaRegisterFatBinary(void *data)
 		return NULL;
 	}
 	struct binary *binary = mem_zalloc(1, sizeof(*binary));
+	pthread_once(&register_once, register_watch_forks);
 	if (binary) {
 		binary->wrapper = wrapper;
 	}

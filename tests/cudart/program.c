@@ -129,8 +129,9 @@ void program_put(struct program *program, int kind, int arch, const void *data, 
 
 void program_open(struct program *program)
 {
+	static const char cubin[] = "\177ELF, code for a GPU";
 	memset(program, 0, sizeof(*program));
-	program_put(program, 2, 90, "\177ELF, code for a GPU", 22);
+	program_put(program, 2, 90, cubin, sizeof(cubin));
 	program_put(program, 1, 75, text, sizeof(text));
 	program->wrapper.magic = 0x466243b1;
 	program->wrapper.version = 1;

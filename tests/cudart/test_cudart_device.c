@@ -170,15 +170,20 @@ START_TEST(a_device_works_after_a_reset)
 {
 	cudaError_t code = cudaErrorUnknown;
 	unsigned counter;
+	int device = -1;
 	pthread_t thread;
 	program_start(&program);
 	for (int i = 0; i < 3; i++) {
+		program_ok(cudaSetDevice(1));
 		program_ok(cudaLaunchKernel(program_count, one, one, NULL, 0, NULL));
 		program_ok(cudaMemcpyFromSymbol(&counter, &program_counter, 4, 0,
 			cudaMemcpyDeviceToHost));
 		ck_assert_uint_eq(counter, 1); /* the variable is new, too */
 		program_ok(cudaDeviceReset());
+		program_ok(cudaGetDevice(&device));
+		ck_assert_int_eq(device, 1);
 	}
+	program_ok(cudaSetDevice(0));
 	ck_assert_int_eq(pthread_create(&thread, NULL, use_device, &code), 0);
 	pthread_join(thread, NULL);
 	program_ok(code);

@@ -89,6 +89,7 @@ START_TEST(variables_are_known_by_their_addresses)
 	program_ok(cudaMemcpy(&scale, address, 4, cudaMemcpyDeviceToHost));
 	ck_assert_float_eq(scale, 10);
 	program_fails(cudaMemcpyToSymbol(&program_scale, &scale, 4, 1, 1), cudaErrorInvalidValue);
+	program_fails(cudaMemcpyToSymbol(&program_scale, &scale, 1, 8, 1), cudaErrorInvalidValue);
 	program_fails(cudaGetSymbolSize(&size, &program), cudaErrorInvalidSymbol);
 	program_fails(cudaGetSymbolSize(&size, program_add), cudaErrorInvalidSymbol);
 }
