@@ -120,9 +120,10 @@ cudart := $(if $(filter 00 01 10,$(CPU)$(CUDART)),,$(addprefix kudzu-cpu/,\
 	libcudart.so.12 libcudart.so.13 libcudart_static.a cuda12/libcudart_static.a))
 # Libraries in front of NVIDIA's, with the major versions that there are, and the loader's auditor
 # that puts them there.
-cpu-front := $(if $(cpu-driver),$(addprefix kudzu-cpu/front/,$(addprefix libnvrtc.so.,11 12 13)))
+cpu-front := $(if $(cpu-driver),$(addprefix kudzu-cpu/front/,\
+	$(addprefix libnvrtc.so.,11 12 13) $(addprefix libnvJitLink.so.,12 13)))
 cpu-dropin := $(if $(cpu-driver),$(cpu-front) kudzu-cpu/libkudzu-audit.so \
-	kudzu-cpu/libnvidia-ml.so.1)
+	kudzu-cpu/libnvidia-ml.so.1 kudzu-cpu/bin/nvcc)
 
 .PHONY: FORCE all lib run clean
 all: lib $(BUILD)/kudzu ## build the libraries and the program (the default)
@@ -209,6 +210,8 @@ $(BUILD)/kudzu-cpu/libkudzu-audit.so: $(BUILD)/src/dropin/audit.o
 $(BUILD)/kudzu-cpu/libnvidia-ml.so.1: $(call objects,src/dropin/nvml.c $(SOURCES_base)) src/dropin/nvml.map
 	$(call say,LD)mkdir -p $(@D) && $(SHARED) -Wl,-soname,$(@F) -Wl,--version-script=src/dropin/nvml.map \
 		-Wl,-rpath,'$$ORIGIN' -Wl,--gc-sections -o $@ $(filter %.o,$^) $(LIBS)
+$(BUILD)/kudzu-cpu/bin/nvcc: src/dropin/nvcc
+	@install -D $< $@
 # Each needs NVIDIA's library under a name that the auditor knows, and has its versions of symbols.
 front-soname = $(if $(filter libnvrtc.so.11,$1),$1.2,$1)
 $(addprefix $(BUILD)/,$(cpu-front)): $(BUILD)/kudzu-cpu/front/%: \
@@ -219,8 +222,9 @@ $(addprefix $(BUILD)/,$(cpu-front)): $(BUILD)/kudzu-cpu/front/%: \
 			>$$real.map && \
 		$(SHARED) -Wl,-soname,$(call front-soname,$*) -Wl,--version-script=$$real.map \
 			-o $@ $(filter %.o,$^) -Wl,--no-as-needed $$real $(LIBS)
-$(addprefix $(BUILD)/,$(filter %libnvrtc.so.11 %libnvrtc.so.12 %libnvrtc.so.13,$(cpu-front))): \
-	$(BUILD)/src/dropin/nvrtc.o
+$(addprefix $(BUILD)/,$(filter kudzu-cpu/front/libnvrtc%,$(cpu-front))): $(BUILD)/src/dropin/nvrtc.o
+$(addprefix $(BUILD)/,$(filter kudzu-cpu/front/libnvJitLink%,$(cpu-front))): \
+	$(BUILD)/src/dropin/jitlink.o
 # It finds its library in the build folder, and where both are installed, whether moved or not.
 $(BUILD)/kudzu: $(call objects,$(SOURCES_command)) $(BUILD)/command.sources $(BUILD)/libkudzu.so
 	$(call say,LD)$(LINK) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/'"$$(realpath -m --relative-to=$(BINDIR) $(LIBDIR))" \

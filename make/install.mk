@@ -40,8 +40,10 @@ install: all $(addprefix $(BUILD)/,$(PKGCONFIG) $(CMAKE)) ## install into PREFIX
 	for name in $(cpu-names); do \
 		ln -sf ../libkudzu-cpu.so $(DESTDIR)$(LIBDIR)/$$name || exit 1; done
 	$(if $(cpu-driver),install -D -m 644 $(BUILD)/$(cpu-link) $(DESTDIR)$(LIBDIR)/$(cpu-link))
-	for file in $(cudart) $(cpu-dropin); do \
+	for file in $(cudart) $(filter-out %/nvcc,$(cpu-dropin)); do \
 		install -D -m 644 $(BUILD)/$$file $(DESTDIR)$(LIBDIR)/$$file || exit 1; done
+	for file in $(filter %/nvcc,$(cpu-dropin)); do \
+		install -D $(BUILD)/$$file $(DESTDIR)$(LIBDIR)/$$file || exit 1; done
 	install -m 644 $(addprefix $(BUILD)/,$(PKGCONFIG)) $(DESTDIR)$(LIBDIR)/pkgconfig
 	install -m 644 $(addprefix $(BUILD)/,$(CMAKE)) $(DESTDIR)$(LIBDIR)/cmake/kudzu
 	install -m 644 $(HEADERS) $(DESTDIR)$(INCLUDEDIR)/kudzu
@@ -65,7 +67,7 @@ dist: ## the sources as build/kudzu-VERSION.tar.gz, from git's HEAD if there is 
 		--transform="flags=rh;s|^\.|$$name|" .; fi >$$archive && gzip -n9f $$archive
 uninstall: ## remove what install put there
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
-	for folder in $(INCLUDEDIR)/kudzu $(addprefix $(LIBDIR)/,kudzu-cpu/stubs kudzu-cpu/cuda12 kudzu-cpu/front kudzu-cpu cmake/kudzu) \
+	for folder in $(INCLUDEDIR)/kudzu $(addprefix $(LIBDIR)/,kudzu-cpu/stubs kudzu-cpu/cuda12 kudzu-cpu/front kudzu-cpu/bin kudzu-cpu cmake/kudzu) \
 		$(addprefix $(DOCDIR)/,docs/dev docs/examples docs samples/mpi samples kernels \
 			bench/results bench src/lib/random src/lib src include .); do \
 		folder=$$(realpath -m $(DESTDIR)$$folder); [ ! -d "$$folder" ] || rmdir "$$folder"; done

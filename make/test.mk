@@ -142,14 +142,17 @@ $(foreach a,$(CORPUS_ARCHS),$(eval $(call ptx-rule,$a)))
 
 # Programs linked with the libcuda.so that has names only; matmul opens libcuda.so.1, and monitor
 # libnvidia-ml.so.1, too.
-DROPIN := $(addprefix $(BUILD)/tests/dropin/,vectoradd matmul query link monitor)
-# An NVRTC that compiles nothing, and programs that ask it: by any name, and linked with it by a path
-# that they have in themselves.
+DROPIN := $(addprefix $(BUILD)/tests/dropin/,vectoradd matmul query link jitlink monitor)
+# An NVRTC that compiles nothing, and an nvJitLink, and programs that ask the former: by any name, and
+# linked with it by a path that they have in themselves.
 FAKE := $(BUILD)/tests/dropin/nvrtc/libnvrtc.so.13
+FAKE_LINKER := $(BUILD)/tests/dropin/nvrtc/libnvJitLink.so.13
 ASK := $(addprefix $(BUILD)/tests/dropin/,ask_nvrtc ask_linked)
-$(FAKE): tests/dropin/fake_nvrtc.c $(BUILD)/config
+$(FAKE): tests/dropin/fake_nvrtc.c
+$(FAKE_LINKER): tests/dropin/fake_nvjitlink.c
+$(FAKE) $(FAKE_LINKER): $(BUILD)/config
 	$(call say,LD)mkdir -p $(@D) && $(CC) -std=c11 -Wall -Wextra -O1 -shared -fPIC \
-		-Wl,-soname,$(@F) -o $@ $< && ln -sf $(@F) $(@D)/libnvrtc.so
+		-Wl,-soname,$(@F) -o $@ $(filter %.c,$^) && ln -sf $(@F) $(@:.13=)
 $(ASK): $(BUILD)/tests/dropin/ask_%: tests/dropin/ask_nvrtc.c $(FAKE)
 	$(call say,CC)$(CC) -std=gnu11 -Wall -Wextra -o $@ $< $(ask-link) -ldl
 $(BUILD)/tests/dropin/ask_linked: private ask-link = -Wl,--no-as-needed $(FAKE) \
@@ -164,7 +167,7 @@ $(BUILD)/tests/nvml/libnvidia-ml.so.1: tests/dropin/nvml.c $(BUILD)/config
 $(DROPIN): $(BUILD)/tests/dropin/%: tests/dropin/%.c tests/dropin/driver.h \
 		$(BUILD)/kudzu-cpu/stubs/libcuda.so $(BUILD)/cuda.flags
 	$(call say,CC)mkdir -p $(@D) && $(CC) -std=gnu11 -Wall -Wextra @$(BUILD)/cuda.flags -o $@ $< \
-		$(if $(filter %/matmul %/monitor,$@),-ldl,-L$(BUILD)/kudzu-cpu/stubs -lcuda)
+		$(if $(filter %/matmul %/monitor,$@),,-L$(BUILD)/kudzu-cpu/stubs -lcuda) -ldl
 # It has AddressSanitizer in plain builds, too.
 HANDLES := $(BUILD)/tests/cxx/handles
 $(HANDLES): tests/cxx/handles.cpp $(BUILD)/config $(BUILD)/libkudzu.so
@@ -342,7 +345,7 @@ docs/cudart.md: $(BUILD)/docs/cudart FORCE
 	$(call rewrite,$<)
 check-ptx-md check-cudart-md: check-%-md: $(BUILD)/docs/%
 	$(call step,$@,{ $< | cmp - docs/$*.md || { echo 'run: make docs/$*.md'; false; }; })
-check-dropin: all $(DROPIN) $(ASK) $(BUILD)/check_driver
+check-dropin: all $(DROPIN) $(ASK) $(FAKE_LINKER) $(BUILD)/check_driver
 	$(call step,$@,tests/dropin/check $(BUILD))
 	@CK_RUN_SUITE=syntax $(BUILD)/kudzu cpu -- $(BUILD)/check_driver
 
@@ -465,7 +468,7 @@ lint-c: $(patsubst %,lint/%,$(sort $(SOURCES_lint)))
 lint/%.c: $(BUILD)/llvm.flags $(BUILD)/folders.flags
 	$(call say,LINT)cat $^ | xargs clang-tidy --quiet $*.c -- -std=gnu11 $(INCLUDES) \
 		-Xclang -analyzer-config -Xclang max-nodes=$(LINT_STEPS) 2>/dev/null
-scripts := $(filter-out %.txt %.awk tests/cpu/check packaging/site/check,$(wildcard .ci/* packaging/*.sh packaging/*/build packaging/*/check tests/*/check \
+scripts := $(filter-out %.txt %.awk tests/cpu/check packaging/site/check,$(wildcard src/dropin/nvcc .ci/* packaging/*.sh packaging/*/build packaging/*/check tests/*/check \
 	tests/cli/check_* tests/build/check_* bench/*.sh tests/samples/*.sh))
 lint-shell:
 	$(call step,$@,shellcheck $(scripts))

@@ -98,13 +98,15 @@ static bool cpu_put_in_front(const char *variable, const char *path)
 	return ok;
 }
 
-/* Let programs find what is in the folder. */
+/* Let programs find what is in the folder: libraries, and a compiler. */
 static bool cpu_lead_to(const char *folder)
 {
-	char auditor[PATH_MAX + 64];
+	char auditor[PATH_MAX + 64], programs[PATH_MAX + 64];
 	snprintf(auditor, sizeof(auditor), "%s/libkudzu-audit.so", folder);
+	snprintf(programs, sizeof(programs), "%s/bin", folder);
 	return cpu_put_in_front("LD_LIBRARY_PATH", folder)
-		&& (access(auditor, R_OK) != 0 || cpu_put_in_front("LD_AUDIT", auditor));
+		&& (access(auditor, R_OK) != 0 || cpu_put_in_front("LD_AUDIT", auditor))
+		&& (access(programs, X_OK) != 0 || cpu_put_in_front("PATH", programs));
 }
 
 /* Open the file that execvp will run; -1 if there is none. */

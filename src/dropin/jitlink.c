@@ -1,0 +1,541 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libnvJitLink in front of NVIDIA's: it links PTX, by the driver that the process has, and hands
+ * out the linked PTX as the cubin.
+ *
+ * NVIDIA's makes machine code for a GPU, and compiles PTX for that.  So PTX, and fat binaries with
+ * PTX in them, go to the driver's linker (cuLinkAddData).  NVIDIA's library, which this one needs
+ * (audit.c), still checks the options, and does what only it can do: it makes PTX of LTO code,
+ * which is linked with the rest.
+ *
+ * The functions also have a name for each version of the header, which is what programs in C call.
+ */
+#include "base/common.h"
+
+#include "dropin/front.h"
+
+#include "base/alloc.h"
+#include "base/cuda_abi.h"
+#include "base/dl.h"
+#include "base/fatbin.h"
+#include "base/file.h"
+#include "base/str.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct jitlink *nvJitLinkHandle;
+typedef struct jitlink_theirs *jitlink_handle; /* of NVIDIA's library */
+typedef int nvJitLinkResult;
+
+enum {
+	JITLINK_SUCCESS = 0,
+	JITLINK_INVALID_INPUT = 3,
+	JITLINK_PTX_COMPILE = 4,
+	JITLINK_INTERNAL = 6,
+	JITLINK_UNRECOGNIZED_INPUT = 8,
+	JITLINK_FINALIZE = 9,
+	JITLINK_NULL_INPUT = 10,
+	JITLINK_LTO_NOT_ENABLED = 18
+};
+
+enum jitlink_type {
+	JITLINK_CUBIN = 1,
+	JITLINK_PTX = 2,
+	JITLINK_LTOIR = 3,
+	JITLINK_FATBIN = 4,
+	JITLINK_OBJECT = 5,
+	JITLINK_LIBRARY = 6,
+	JITLINK_ANY = 10
+};
+
+struct jitlink {
+	CUlinkState state;     /* of the driver */
+	jitlink_handle theirs;
+	bool has_lto;          /* the option -lto */
+	size_t lto_count;      /* inputs that NVIDIA's library has */
+	const char *image;     /* the result, which the driver's state holds */
+	size_t size;
+	struct str error;      /* what we say ourselves */
+	char log[8192];        /* what the driver says */
+	void *values[2];       /* of options; the driver writes the size of the log there */
+};
+
+/* The functions as the header has them. */
+nvJitLinkResult nvJitLinkCreate(nvJitLinkHandle *out, uint32_t count, const char **options);
+nvJitLinkResult nvJitLinkDestroy(nvJitLinkHandle *handle);
+nvJitLinkResult nvJitLinkAddData(nvJitLinkHandle link, int type, const void *data, size_t size,
+	const char *name);
+nvJitLinkResult nvJitLinkAddFile(nvJitLinkHandle link, int type, const char *path);
+nvJitLinkResult nvJitLinkComplete(nvJitLinkHandle link);
+nvJitLinkResult nvJitLinkGetLinkedCubinSize(nvJitLinkHandle link, size_t *size);
+nvJitLinkResult nvJitLinkGetLinkedCubin(nvJitLinkHandle link, void *cubin);
+nvJitLinkResult nvJitLinkGetLinkedPtxSize(nvJitLinkHandle link, size_t *size);
+nvJitLinkResult nvJitLinkGetLinkedPtx(nvJitLinkHandle link, char *ptx);
+nvJitLinkResult nvJitLinkGetLinkedLTOIRSize(nvJitLinkHandle link, size_t *size);
+nvJitLinkResult nvJitLinkGetLinkedLTOIR(nvJitLinkHandle link, void *ltoir);
+nvJitLinkResult nvJitLinkGetErrorLogSize(nvJitLinkHandle link, size_t *size);
+nvJitLinkResult nvJitLinkGetErrorLog(nvJitLinkHandle link, char *log);
+nvJitLinkResult nvJitLinkGetInfoLogSize(nvJitLinkHandle link, size_t *size);
+nvJitLinkResult nvJitLinkGetInfoLog(nvJitLinkHandle link, char *log);
+
+static struct jitlink_calls {
+	nvJitLinkResult (*create)(jitlink_handle *, uint32_t, const char **);
+	nvJitLinkResult (*destroy)(jitlink_handle *);
+	nvJitLinkResult (*add_data)(jitlink_handle, int, const void *, size_t, const char *);
+	nvJitLinkResult (*complete)(jitlink_handle);
+	nvJitLinkResult (*ptx_size)(jitlink_handle, size_t *);
+	nvJitLinkResult (*ptx)(jitlink_handle, char *);
+	nvJitLinkResult (*error_size)(jitlink_handle, size_t *);
+	nvJitLinkResult (*error)(jitlink_handle, char *);
+	nvJitLinkResult (*info_size)(jitlink_handle, size_t *);
+	nvJitLinkResult (*info)(jitlink_handle, char *);
+	/* Since CUDA 13. */
+	nvJitLinkResult (*ltoir_size)(jitlink_handle, size_t *);
+	nvJitLinkResult (*ltoir)(jitlink_handle, void *);
+} jitlink_calls;
+
+static struct jitlink_driver {
+	CUresult (*init)(unsigned);
+	CUresult (*current)(CUcontext *);
+	CUresult (*retain)(CUcontext *, CUdevice);
+	CUresult (*release)(CUdevice);
+	CUresult (*push)(CUcontext);
+	CUresult (*pop)(CUcontext *);
+	CUresult (*create)(unsigned, CUjit_option *, void **, CUlinkState *);
+	CUresult (*add)(CUlinkState, CUjitInputType, void *, size_t, const char *, unsigned,
+		CUjit_option *, void **);
+	CUresult (*complete)(CUlinkState, void **, size_t *);
+	CUresult (*destroy)(CUlinkState);
+} jitlink_driver;
+
+static bool jitlink_is_there;
+
+static void jitlink_find(void)
+{
+	static const struct dl_row calls[] = {
+		{"nvJitLinkCreate", offsetof(struct jitlink_calls, create), true},
+		{"nvJitLinkDestroy", offsetof(struct jitlink_calls, destroy), true},
+		{"nvJitLinkAddData", offsetof(struct jitlink_calls, add_data), true},
+		{"nvJitLinkComplete", offsetof(struct jitlink_calls, complete), true},
+		{"nvJitLinkGetLinkedPtxSize", offsetof(struct jitlink_calls, ptx_size), true},
+		{"nvJitLinkGetLinkedPtx", offsetof(struct jitlink_calls, ptx), true},
+		{"nvJitLinkGetErrorLogSize", offsetof(struct jitlink_calls, error_size), true},
+		{"nvJitLinkGetErrorLog", offsetof(struct jitlink_calls, error), true},
+		{"nvJitLinkGetInfoLogSize", offsetof(struct jitlink_calls, info_size), true},
+		{"nvJitLinkGetInfoLog", offsetof(struct jitlink_calls, info), true},
+		{"nvJitLinkGetLinkedLTOIRSize", offsetof(struct jitlink_calls, ltoir_size), false},
+		{"nvJitLinkGetLinkedLTOIR", offsetof(struct jitlink_calls, ltoir), false},
+	};
+	static const struct dl_row driver[] = {
+		{"cuInit", offsetof(struct jitlink_driver, init), true},
+		{"cuCtxGetCurrent", offsetof(struct jitlink_driver, current), true},
+		{"cuDevicePrimaryCtxRetain", offsetof(struct jitlink_driver, retain), true},
+		{"cuDevicePrimaryCtxRelease_v2", offsetof(struct jitlink_driver, release), true},
+		{"cuCtxPushCurrent_v2", offsetof(struct jitlink_driver, push), true},
+		{"cuCtxPopCurrent_v2", offsetof(struct jitlink_driver, pop), true},
+		{"cuLinkCreate_v2", offsetof(struct jitlink_driver, create), true},
+		{"cuLinkAddData_v2", offsetof(struct jitlink_driver, add), true},
+		{"cuLinkComplete", offsetof(struct jitlink_driver, complete), true},
+		{"cuLinkDestroy", offsetof(struct jitlink_driver, destroy), true},
+	};
+	char why[256];
+	void *theirs = front_open();
+	void *cuda = dl_open("libcuda.so.1", why, sizeof(why));
+	jitlink_is_there = theirs && cuda && !dl_fill(theirs, calls, countof(calls), &jitlink_calls)
+		&& !dl_fill(cuda, driver, countof(driver), &jitlink_driver);
+}
+
+static bool jitlink_open(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, jitlink_find);
+	return jitlink_is_there;
+}
+
+/* --- Creating --- */
+
+static CUresult jitlink_create_state(struct jitlink *link)
+{
+	CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+	link->values[0] = link->log;
+	link->values[1] = (void *)(uintptr_t)sizeof(link->log);
+	return jitlink_driver.create(countof(options), options, link->values, &link->state);
+}
+
+/* The driver's linker needs a context, nvJitLink does not. */
+static bool jitlink_start(struct jitlink *link)
+{
+	const struct jitlink_driver *driver = &jitlink_driver;
+	CUcontext context = NULL;
+	if (driver->init(0) != CUDA_SUCCESS || driver->current(&context) != CUDA_SUCCESS) {
+		return false;
+	}
+	if (context) {
+		return jitlink_create_state(link) == CUDA_SUCCESS;
+	}
+	if (driver->retain(&context, 0) != CUDA_SUCCESS) {
+		return false;
+	}
+	bool ok = driver->push(context) == CUDA_SUCCESS;
+	if (ok) {
+		ok = jitlink_create_state(link) == CUDA_SUCCESS;
+		driver->pop(&context);
+	}
+	driver->release(0);
+	return ok;
+}
+
+/* NVIDIA's handle, with the program's options; it links LTO code to PTX alone. */
+static nvJitLinkResult jitlink_create_theirs(struct jitlink *link, uint32_t count,
+	const char **options)
+{
+	bool has_ptx = false;
+	const char **all = mem_zalloc((size_t)count + 1, sizeof(*all));
+	if (!all) {
+		return JITLINK_INTERNAL;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		all[i] = options[i];
+		link->has_lto = link->has_lto || strcmp(options[i], "-lto") == 0;
+		has_ptx = has_ptx || strcmp(options[i], "-ptx") == 0;
+	}
+	const bool add = link->has_lto && !has_ptx;
+	if (add) {
+		all[count] = "-ptx";
+	}
+	const nvJitLinkResult result = jitlink_calls.create(&link->theirs, count + add, all);
+	mem_free(all);
+	return result;
+}
+
+static void jitlink_free(struct jitlink *link)
+{
+	if (link) {
+		if (link->theirs) {
+			jitlink_calls.destroy(&link->theirs);
+		}
+		if (link->state) {
+			jitlink_driver.destroy(link->state);
+		}
+		str_free(&link->error);
+		mem_free(link);
+	}
+}
+
+FRONT_EXPORT nvJitLinkResult nvJitLinkCreate(nvJitLinkHandle *out, uint32_t count,
+	const char **options)
+{
+	if (!out || (count > 0 && !options)) {
+		return JITLINK_NULL_INPUT;
+	}
+	*out = NULL;
+	struct jitlink *link = jitlink_open() ? mem_zalloc(1, sizeof(*link)) : NULL;
+	if (!link) {
+		return JITLINK_INTERNAL;
+	}
+	nvJitLinkResult result = jitlink_create_theirs(link, count, options);
+	if (result == JITLINK_SUCCESS && !jitlink_start(link)) {
+		result = JITLINK_INTERNAL;
+	}
+	/* As NVIDIA's, which has a handle for the log of bad options. */
+	if (result == JITLINK_SUCCESS || link->theirs) {
+		*out = link;
+	} else {
+		jitlink_free(link);
+	}
+	return result;
+}
+
+FRONT_EXPORT nvJitLinkResult nvJitLinkDestroy(nvJitLinkHandle *handle)
+{
+	if (!handle || !*handle) {
+		return JITLINK_INVALID_INPUT;
+	}
+	jitlink_free(*handle);
+	*handle = NULL;
+	return JITLINK_SUCCESS;
+}
+
+/* --- Inputs --- */
+
+static nvJitLinkResult jitlink_refuse(struct jitlink *link, nvJitLinkResult result,
+	const char *name, const char *what)
+{
+	str_addf(&link->error, "%s%serror   : %s\n", name ? name : "", name ? ": " : "", what);
+	return result;
+}
+
+/* What data are, whatever they were called: PTX stands where the program expects a cubin. */
+static int jitlink_kind(const void *data, size_t size)
+{
+	static const char elf[] = "\177ELF", lto[] = "\355CN\177", library[] = "!<arch>\n";
+	if (fatbin_is(data, size)) {
+		return JITLINK_FATBIN;
+	}
+	if (size >= 4 && memcmp(data, elf, 4) == 0) {
+		return JITLINK_CUBIN;
+	}
+	if (size >= 4 && memcmp(data, lto, 4) == 0) {
+		return JITLINK_LTOIR;
+	}
+	return size >= 8 && memcmp(data, library, 8) == 0 ? JITLINK_LIBRARY : JITLINK_PTX;
+}
+
+/* Whether a fat binary has PTX; without, it may have LTO code. */
+static bool jitlink_has_ptx(const void *data, size_t size)
+{
+	struct fatbin fatbin;
+	struct fatbin_entry entry;
+	if (fatbin_open(&fatbin, data, size) != FATBIN_OK) {
+		return true; /* the driver says what is wrong with it */
+	}
+	while (fatbin_next(&fatbin, &entry) == FATBIN_OK) {
+		if (entry.kind == FATBIN_PTX) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static nvJitLinkResult jitlink_add_theirs(struct jitlink *link, int type, const void *data,
+	size_t size, const char *name)
+{
+	if (!link->has_lto) {
+		return jitlink_refuse(link, JITLINK_LTO_NOT_ENABLED, name,
+			"LTO code needs the option -lto");
+	}
+	const nvJitLinkResult result = jitlink_calls.add_data(link->theirs, type, data, size, name);
+	link->lto_count += result == JITLINK_SUCCESS;
+	return result;
+}
+
+static nvJitLinkResult jitlink_add_ours(struct jitlink *link, CUjitInputType type,
+	const void *data, size_t size, const char *name)
+{
+	const CUresult result = jitlink_driver.add(link->state, type, (void *)data, size,
+		name ? name : "", 0, NULL, NULL);
+	if (result == CUDA_SUCCESS) {
+		return JITLINK_SUCCESS;
+	}
+	return type == CU_JIT_INPUT_PTX ? JITLINK_PTX_COMPILE : JITLINK_UNRECOGNIZED_INPUT;
+}
+
+static nvJitLinkResult jitlink_add(struct jitlink *link, const void *data, size_t size,
+	const char *name)
+{
+	switch (jitlink_kind(data, size)) {
+	case JITLINK_LTOIR:
+		return jitlink_add_theirs(link, JITLINK_LTOIR, data, size, name);
+	case JITLINK_CUBIN:
+		return jitlink_refuse(link, JITLINK_UNRECOGNIZED_INPUT, name,
+			"the CPU device links PTX, not machine code of a GPU or of the host");
+	case JITLINK_LIBRARY:
+		return jitlink_add_ours(link, CU_JIT_INPUT_LIBRARY, data, size, name);
+	case JITLINK_FATBIN:
+		return jitlink_has_ptx(data, size)
+			? jitlink_add_ours(link, CU_JIT_INPUT_FATBINARY, data, size, name)
+			: jitlink_add_theirs(link, JITLINK_FATBIN, data, size, name);
+	default:
+		return jitlink_add_ours(link, CU_JIT_INPUT_PTX, data, size, name);
+	}
+}
+
+FRONT_EXPORT nvJitLinkResult nvJitLinkAddData(nvJitLinkHandle link, int type, const void *data,
+	size_t size, const char *name)
+{
+	if (!link || !link->state) {
+		return JITLINK_INVALID_INPUT;
+	}
+	if (!data || size == 0) {
+		return JITLINK_NULL_INPUT;
+	}
+	if (type < JITLINK_CUBIN || (type > JITLINK_LIBRARY && type != JITLINK_ANY)) {
+		return jitlink_refuse(link, JITLINK_UNRECOGNIZED_INPUT, name,
+			"unknown kind of input");
+	}
+	return jitlink_add(link, data, size, name);
+}
+
+FRONT_EXPORT nvJitLinkResult nvJitLinkAddFile(nvJitLinkHandle link, int type, const char *path)
+{
+	char *data;
+	size_t size;
+	if (!link || !path) {
+		return JITLINK_INVALID_INPUT;
+	}
+	if (file_read(&data, &size, path, NULL)) {
+		return jitlink_refuse(link, JITLINK_INVALID_INPUT, path, "the file cannot be read");
+	}
+	const nvJitLinkResult result = nvJitLinkAddData(link, type, data, size, path);
+	mem_free(data);
+	return result;
+}
+
+/* --- The result --- */
+
+/* Have NVIDIA's library make PTX of the LTO code, and add that. */
+static nvJitLinkResult jitlink_finish_lto(struct jitlink *link)
+{
+	size_t size = 0;
+	nvJitLinkResult result = jitlink_calls.complete(link->theirs);
+	if (result == JITLINK_SUCCESS) {
+		result = jitlink_calls.ptx_size(link->theirs, &size);
+	}
+	if (result != JITLINK_SUCCESS) {
+		return result;
+	}
+	char *ptx = mem_zalloc(size + 1, 1);
+	result = ptx ? jitlink_calls.ptx(link->theirs, ptx) : JITLINK_INTERNAL;
+	if (result == JITLINK_SUCCESS) {
+		result = jitlink_add_ours(link, CU_JIT_INPUT_PTX, ptx, strlen(ptx) + 1, "LTO code");
+	}
+	mem_free(ptx);
+	return result;
+}
+
+FRONT_EXPORT nvJitLinkResult nvJitLinkComplete(nvJitLinkHandle link)
+{
+	void *image = NULL;
+	if (!link || !link->state) {
+		return JITLINK_INVALID_INPUT;
+	}
+	const nvJitLinkResult result = link->lto_count > 0 ? jitlink_finish_lto(link)
+		: JITLINK_SUCCESS;
+	if (result != JITLINK_SUCCESS) {
+		return result;
+	}
+	if (jitlink_driver.complete(link->state, &image, &link->size) != CUDA_SUCCESS) {
+		return JITLINK_FINALIZE;
+	}
+	link->image = image;
+	return JITLINK_SUCCESS;
+}
+
+FRONT_EXPORT nvJitLinkResult nvJitLinkGetLinkedCubinSize(nvJitLinkHandle link, size_t *size)
+{
+	if (!link || !size || !link->image) {
+		return JITLINK_INVALID_INPUT;
+	}
+	*size = link->size;
+	return JITLINK_SUCCESS;
+}
+
+FRONT_EXPORT nvJitLinkResult nvJitLinkGetLinkedCubin(nvJitLinkHandle link, void *cubin)
+{
+	if (!link || !cubin || !link->image) {
+		return JITLINK_INVALID_INPUT;
+	}
+	memcpy(cubin, link->image, link->size);
+	return JITLINK_SUCCESS;
+}
+
+FRONT_EXPORT nvJitLinkResult nvJitLinkGetLinkedPtxSize(nvJitLinkHandle link, size_t *size)
+{
+	return nvJitLinkGetLinkedCubinSize(link, size);
+}
+
+FRONT_EXPORT nvJitLinkResult nvJitLinkGetLinkedPtx(nvJitLinkHandle link, char *ptx)
+{
+	return nvJitLinkGetLinkedCubin(link, ptx);
+}
+
+FRONT_EXPORT nvJitLinkResult nvJitLinkGetLinkedLTOIRSize(nvJitLinkHandle link, size_t *size)
+{
+	return link && link->theirs && jitlink_calls.ltoir_size
+		? jitlink_calls.ltoir_size(link->theirs, size) : JITLINK_INVALID_INPUT;
+}
+
+FRONT_EXPORT nvJitLinkResult nvJitLinkGetLinkedLTOIR(nvJitLinkHandle link, void *ltoir)
+{
+	return link && link->theirs && jitlink_calls.ltoir
+		? jitlink_calls.ltoir(link->theirs, ltoir) : JITLINK_INVALID_INPUT;
+}
+
+/* --- The logs: what the driver says, what we say, what NVIDIA's library says --- */
+
+static size_t jitlink_ours(const struct jitlink *link)
+{
+	return strlen(link->log) + link->error.len;
+}
+
+FRONT_EXPORT nvJitLinkResult nvJitLinkGetErrorLogSize(nvJitLinkHandle link, size_t *size)
+{
+	if (!link || !size) {
+		return JITLINK_INVALID_INPUT;
+	}
+	*size = 0;
+	const nvJitLinkResult result = link->theirs ? jitlink_calls.error_size(link->theirs, size)
+		: JITLINK_SUCCESS;
+	*size += jitlink_ours(link) + (*size == 0);
+	return result;
+}
+
+FRONT_EXPORT nvJitLinkResult nvJitLinkGetErrorLog(nvJitLinkHandle link, char *log)
+{
+	size_t size = 0;
+	if (!link || !log) {
+		return JITLINK_INVALID_INPUT;
+	}
+	memcpy(log, link->log, strlen(link->log));
+	log += strlen(link->log);
+	if (link->error.len > 0) {
+		memcpy(log, link->error.data, link->error.len);
+	}
+	log += link->error.len;
+	*log = '\0';
+	if (!link->theirs || jitlink_calls.error_size(link->theirs, &size) != JITLINK_SUCCESS
+	    || size == 0) {
+		return JITLINK_SUCCESS;
+	}
+	return jitlink_calls.error(link->theirs, log);
+}
+
+FRONT_EXPORT nvJitLinkResult nvJitLinkGetInfoLogSize(nvJitLinkHandle link, size_t *size)
+{
+	return link && link->theirs ? jitlink_calls.info_size(link->theirs, size)
+		: JITLINK_INVALID_INPUT;
+}
+
+FRONT_EXPORT nvJitLinkResult nvJitLinkGetInfoLog(nvJitLinkHandle link, char *log)
+{
+	return link && link->theirs ? jitlink_calls.info(link->theirs, log)
+		: JITLINK_INVALID_INPUT;
+}
+
+/* --- The names for each version of the header --- */
+
+#define JITLINK_ALIAS(name, version)                                                               \
+	extern FRONT_EXPORT __typeof__(nvJitLink##name) __nvJitLink##name##_##version              \
+		__attribute__((alias("nvJitLink" #name)));
+#define JITLINK_VERSION(version)                                                                   \
+	JITLINK_ALIAS(Create, version)                                                             \
+	JITLINK_ALIAS(Destroy, version)                                                            \
+	JITLINK_ALIAS(AddData, version)                                                            \
+	JITLINK_ALIAS(AddFile, version)                                                            \
+	JITLINK_ALIAS(Complete, version)                                                           \
+	JITLINK_ALIAS(GetLinkedCubinSize, version)                                                 \
+	JITLINK_ALIAS(GetLinkedCubin, version)                                                     \
+	JITLINK_ALIAS(GetLinkedPtxSize, version)                                                   \
+	JITLINK_ALIAS(GetLinkedPtx, version)                                                       \
+	JITLINK_ALIAS(GetLinkedLTOIRSize, version)                                                 \
+	JITLINK_ALIAS(GetLinkedLTOIR, version)                                                     \
+	JITLINK_ALIAS(GetErrorLogSize, version)                                                    \
+	JITLINK_ALIAS(GetErrorLog, version)                                                        \
+	JITLINK_ALIAS(GetInfoLogSize, version)                                                     \
+	JITLINK_ALIAS(GetInfoLog, version)
+#define JITLINK_TEN(major)                                                                         \
+	JITLINK_VERSION(major##_0)                                                                 \
+	JITLINK_VERSION(major##_1)                                                                 \
+	JITLINK_VERSION(major##_2)                                                                 \
+	JITLINK_VERSION(major##_3)                                                                 \
+	JITLINK_VERSION(major##_4)                                                                 \
+	JITLINK_VERSION(major##_5)                                                                 \
+	JITLINK_VERSION(major##_6)                                                                 \
+	JITLINK_VERSION(major##_7)                                                                 \
+	JITLINK_VERSION(major##_8)                                                                 \
+	JITLINK_VERSION(major##_9)
+
+JITLINK_TEN(12)
+JITLINK_TEN(13)
