@@ -80,9 +80,9 @@ $(BUILD)/cudart12/%.o: private EXTRA = -DKZ_CUDART=12
 $(BUILD)/src/cpu/runtime/texture_%.o: private EXTRA = -ftls-model=initial-exec -O3
 $(BUILD)/src/cpu/codegen/%.o: private EXTRA = @$(BUILD)/llvm.flags
 $(call objects,$(call sources-in,$(filter cpu/codegen%,$(call folders-of,llvm)))): $(BUILD)/llvm.flags
-# The loader's auditor has no C library, which the compiler would call, and sanitizers too.
-$(BUILD)/src/dropin/audit.o: private EXTRA = -O2 -ffreestanding -fno-stack-protector \
-	-fno-tree-loop-distribute-patterns -fno-sanitize=all
+# The loader's auditor has no C library, which sanitizers would call, and at -O2 gcc for a loop that
+# copies.
+$(BUILD)/src/dropin/audit.o: private EXTRA = -O1 -ffreestanding -fno-stack-protector -fno-sanitize=all
 # Text that the assembler includes.
 $(BUILD)/src/lib/ops/device_code.o: $(wildcard kernels/*.cuh)
 $(BUILD)/src/lib/rtc/headers.o: $(wildcard kernels/*.cuh)

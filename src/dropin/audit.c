@@ -19,8 +19,8 @@
 #include "base/common.h"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <link.h>
+#include <linux/limits.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
