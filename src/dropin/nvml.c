@@ -389,7 +389,7 @@ static void nvml_write_uuid(char out[41], const CUuuid *id)
 	}
 }
 
-/* The device with this UUID, as text or as 16 bytes. */
+/* The device with this UUID, as text, with "GPU-" or, as CUDA has it, without, or as 16 bytes. */
 static nvmlReturn_t nvml_find_uuid(const char *text, const unsigned char *bytes,
 	nvmlDevice_t *out)
 {
@@ -401,7 +401,8 @@ static nvmlReturn_t nvml_find_uuid(const char *text, const unsigned char *bytes,
 			continue;
 		}
 		nvml_write_uuid(own, &facts.uuid);
-		if (text ? strcmp(text, own) == 0 : memcmp(bytes, facts.uuid.bytes, 16) == 0) {
+		if (text ? strcmp(text, own) == 0 || strcmp(text, own + 4) == 0
+				: memcmp(bytes, facts.uuid.bytes, 16) == 0) {
 			*out = &nvml.devices[i];
 			return NVML_SUCCESS;
 		}
@@ -608,6 +609,7 @@ NUMBER(nvmlDeviceGetBrand, 0)
 NUMBER(nvmlDeviceGetBusType, 0)
 NUMBER(nvmlDeviceGetCurrPcieLinkGeneration, 0)
 NUMBER(nvmlDeviceGetCurrPcieLinkWidth, 0)
+NUMBER(nvmlDeviceGetGpuMaxPcieLinkGeneration, 0)
 NUMBER(nvmlDeviceGetMaxPcieLinkGeneration, 0)
 NUMBER(nvmlDeviceGetMaxPcieLinkWidth, 0)
 NUMBER(nvmlDeviceGetPcieReplayCounter, 0)

@@ -54,6 +54,9 @@ static void ask_device(void *device, unsigned number)
 	EXPECT(strlen(uuid), 40);
 	EXPECT(NVML(DeviceGetHandleByUUID, uuid, &other), SUCCESS);
 	EXPECT(other == device, 1);
+	other = NULL;
+	EXPECT(NVML(DeviceGetHandleByUUID, uuid + 4, &other), SUCCESS);
+	EXPECT(other == device, 1);
 	uuid[39] = 'x';
 	EXPECT(NVML(DeviceGetHandleByUUID, uuid, &other), NOT_FOUND);
 	EXPECT(NVML(DeviceGetPciInfo_v3, device, pci), SUCCESS);
