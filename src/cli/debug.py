@@ -277,14 +277,30 @@ def kudzu_before_step():
 
 
 def kudzu_after_step():
+    """gdb has waited for the step in a script; at the prompt it runs hooks too early, and
+kudzu_before_prompt comes when the step is over."""
+    thread = gdb.selected_thread()
+    if not thread or not thread.is_running():
+        kudzu_follow_step()
+
+
+def kudzu_follow_step():
     """If the step has left the kernel because the thread waits, go on until it does; if it has ended,
 until the next one begins."""
-    if (kudzu_stepping is None or not gdb.selected_thread() or kudzu_frames()[1] is not None
+    global kudzu_stepping
+    stepping, kudzu_stepping = kudzu_stepping, None
+    if (stepping is None or not gdb.selected_thread() or kudzu_frames()[1] is not None
             or isinstance(kudzu_stop, (gdb.BreakpointEvent, gdb.SignalEvent))):
         return
-    kernel, slot = kudzu_stepping
+    kernel, slot = stepping
     if kernel.run_until(lambda at: at == int(slot) or int(slot["resume"]) == 0):
         gdb.execute("frame")
+
+
+def kudzu_before_prompt():
+    thread = gdb.selected_thread()
+    if kudzu_stepping is not None and thread and not thread.is_running():
+        kudzu_follow_step()
 
 
 def kudzu_define_hooks():
@@ -371,5 +387,6 @@ for kudzu_command in (KudzuCommand, KudzuBlocks, KudzuThreads, KudzuShow, KudzuU
     kudzu_command()
 kudzu_define_hooks()
 gdb.events.stop.connect(kudzu_note_stop)
+gdb.events.before_prompt.connect(kudzu_before_prompt)
 gdb.events.new_objfile.connect(kudzu_note_library)
 gdb.events.stop.connect(kudzu_show_failure)
