@@ -159,12 +159,16 @@ static void profile_print_frame(FILE *to, const char *text)
 /* In microseconds of the time of all workers; without samples, in instructions of threads. */
 void profile_print_folded(FILE *to, const struct profile *profile)
 {
+	bool has_samples = false;
+	for (size_t i = 0; i < profile->kernel_count; i++) {
+		has_samples |= profile->kernels[i].samples > profile->kernels[i].samples_elsewhere;
+	}
 	for (size_t i = 0; i < profile->kernel_count; i++) {
 		const struct profile_kernel *kernel = &profile->kernels[i];
 		for (size_t k = 0; k < kernel->line_count; k++) {
 			const struct profile_line *line = &kernel->lines[k];
 			const char *slash = strrchr(line->file, '/');
-			const uint64_t weight = profile->has_time
+			const uint64_t weight = has_samples
 				? (uint64_t)(1e-3 * profile_time(kernel, line) + .5)
 				: line->thread_instructions;
 			if (weight == 0) {
