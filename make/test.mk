@@ -346,7 +346,7 @@ docs/cudart.md: $(BUILD)/docs/cudart FORCE
 check-ptx-md check-cudart-md: check-%-md: $(BUILD)/docs/%
 	$(call step,$@,{ $< | cmp - docs/$*.md || { echo 'run: make docs/$*.md'; false; }; })
 check-dropin: all $(DROPIN) $(ASK) $(FAKE_LINKER) $(BUILD)/check_driver
-	$(call step,$@,tests/dropin/check $(BUILD))
+	$(call step,$@,$(nvrtc) tests/dropin/check $(BUILD))
 	@CK_RUN_SUITE=syntax $(BUILD)/kudzu cpu -- $(BUILD)/check_driver
 
 check-guests: all ## programs that nvcc compiles, where it is installed
