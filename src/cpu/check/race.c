@@ -52,11 +52,13 @@ void race_begin(struct race *race, const struct rt_launch *launch)
 	const bool is_last = race->number == RACE_LAUNCHES;
 	race_shadow_begin(race->shadow, is_last);
 	race_order_begin(race->order);
+	memset(race->near, 0, sizeof(race->near));
 	race->launch = launch;
 	race->number = is_last ? 1 : race->number + 1;
 	race->now = 1;
 	race->begun = 0;
 	race->is_full = false;
+	race->is_apart = !launch->check->func->releases;
 	race->is_noting = false;
 	race->noted = 0;
 	race->pair_count = 0;
@@ -148,29 +150,43 @@ void race_meet(struct race_block *block, const struct race_set *set)
 
 /* --- Lines --- */
 
-/* The line of an address, with what counts of its past; NULL: it has none. */
-static struct race_line *race_find_line(struct rt_warp *warp, uint64_t at)
+/* The line of an address, as an earlier access left it; NULL: it has none. */
+static inline struct race_line *race_locate(const struct rt_warp *warp, uint64_t at,
+	bool *is_shared)
 {
 	const struct race_block *block = warp->race;
-	struct race *race = block->race;
 	const uint64_t offset = at - (uintptr_t)warp->shared;
-	const bool is_shared = offset < RT_SHARED_WINDOW;
-	struct race_line *line = !is_shared ? race_shadow_find(race->shadow, at)
+	*is_shared = offset < RT_SHARED_WINDOW;
+	return !*is_shared ? race_shadow_find(block->race, at)
 		: offset / RACE_LINE < block->line_count ? &block->lines[offset / RACE_LINE] : NULL;
-	if (unlikely(!line)) {
-		return NULL;
-	}
-	if (line->launch != race->number || (is_shared && line->block != block->number)) {
-		line->launch = race->number;
+}
+
+/* Forget what does not count any more of a line's past. */
+static inline void race_renew(const struct race_block *block, struct race_line *line,
+	bool is_shared)
+{
+	const uint32_t launch = block->race->number;
+	if (line->launch != launch || (is_shared && line->block != block->number)) {
+		line->launch = launch;
 		line->block = block->number;
 		line->latest = 0;
 		line->barriers = 0;
 		line->has_copies = false;
 	} else if (!is_shared || line->latest > block->met || line->has_copies) {
-		return line;
+		return;
 	}
 	line->count = 0;
 	line->is_split = false;
+}
+
+/* The line of an address, with what counts of its past; NULL: it has none. */
+static struct race_line *race_find_line(const struct rt_warp *warp, uint64_t at)
+{
+	bool is_shared;
+	struct race_line *line = race_locate(warp, at, &is_shared);
+	if (likely(line)) {
+		race_renew(warp->race, line, is_shared);
+	}
 	return line;
 }
 
@@ -209,6 +225,7 @@ static void race_merge(struct race_mark *mark, const struct race_mark *new)
 	uint32_t level = mark->level, members = mark->members;
 	if (level == RACE_GRID || mark->block != new->block) {
 		level = RACE_GRID;
+		members = mark->block != new->block ? mark->time : members;
 	} else if (level == RACE_BLOCK || warp != old_warp) {
 		members = (level == RACE_BLOCK ? members : 1u << old_warp) | 1u << warp;
 		level = RACE_BLOCK;
@@ -334,7 +351,7 @@ static void race_touch_bytes(struct rt_warp *warp, struct race_mark *mark, bool 
 				return;
 			}
 			line->latest = mark->time;
-			line->has_copies |= mark->is_async;
+			line->has_copies |= mark->is_async & 1;
 		}
 		mark->bytes = ((1u << to) - (1u << from)) & 15;
 		race_touch(warp, &line->cells[cell / 4 % RACE_WORDS], mark, writes, cell + from);
@@ -505,6 +522,43 @@ static void race_watch_lanes(const struct race_access *a, uint32_t lanes)
 	}
 }
 
+/* Whether the threads of a row that reads have read its words already, or now have, since threads
+ * were ordered last: then nothing orders those that read the old row and these. */
+static inline bool race_join_row(struct race_row *old, const struct race_row *new)
+{
+	if (old->time != new->time || old->block != new->block || race_row_writes(old)) {
+		return false;
+	}
+	if (race_row_level(old) == RACE_BLOCK) {
+		const uint32_t warp = 1u << race_row_warp(new);
+		old->members |= old->words == new->words ? warp : 0;
+		return old->members & warp;
+	}
+	return race_row_level(old) == RACE_WARP && old->members == new->members
+		&& old->step == new->step
+		&& race_row_warp(old) == race_row_warp(new);
+}
+
+/* Note a row in a line that is not split: what most accesses find is done here.  False: the line
+ * needs cells, and nothing has changed. */
+static inline bool race_touch_row(const struct race_block *block, struct race_line *line,
+	struct race_row *new)
+{
+	struct race_row *old = &line->rows[0];
+	if (line->count == 0) {
+		line->rows[0] = *new;
+		line->words = new->words;
+		line->count = 1;
+		line->latest = new->time;
+		return true;
+	}
+	if (!race_row_writes(new) && (new->words & ~old->words) == 0
+	    && (race_row_is_final(block->race, old) || race_join_row(old, new))) {
+		return true;
+	}
+	return race_shadow_touch(block->race->shadow, block, line, new);
+}
+
 /* The words of a line that lanes access, of which a bit for each begins with the one at word 0;
  * false: some words in part. */
 static bool race_row_words(uint32_t lanes, uint32_t size, uint32_t *words)
@@ -540,11 +594,24 @@ static struct race_row race_make_row(const struct race_access *a, uint32_t lanes
 		(uint16_t)words, (uint16_t)step};
 }
 
-/* The lanes that begin in a line, as one row. */
-static void race_watch_line(const struct race_access *a, uint64_t line_at)
+/* By cells, if a line cannot note a row: the lanes that begin in it, from the one at word 0 on. */
+static void race_watch_split(const struct race_access *a, int64_t lane, uint64_t places)
 {
-	const int64_t lane = (int64_t)(line_at - a->base) >> __builtin_ctz(a->size); // at word 0
-	const uint32_t most = RACE_LINE / a->size;
+	const uint32_t mine = (uint32_t)(lane >= 0 ? places << lane : places >> -lane);
+	race_watch_lanes(a, mine);
+	if (a->has_twins) {
+		struct race_access twins = *a;
+		twins.base -= 16 * a->stride;
+		race_watch_lanes(&twins, mine << 16);
+	}
+}
+
+/* The lanes that begin in a line, as one row. */
+static void race_watch_line(const struct race_access *a, struct race_line *line, uint64_t line_at)
+{
+	const uint32_t size = a->size;
+	const int64_t lane = (int64_t)(line_at - a->base) >> __builtin_ctz(size); // at word 0
+	const uint32_t most = RACE_LINE / size;
 	/* A bit for each place in the line, of which bytes have 64. */
 	const uint64_t places = (lane >= 0 ? (uint64_t)a->lanes >> lane
 			: (uint64_t)a->lanes << -lane)
@@ -554,22 +621,40 @@ static void race_watch_line(const struct race_access *a, uint64_t line_at)
 	if (places == 0) {
 		return;
 	}
-	struct race_line *line = race_find_line(a->warp, line_at);
 	if (line && !line->is_split && places == lanes
-	    && race_row_words(lanes, a->size, &words)) {
-		const uint32_t members = a->size < 4 ? (1u << 4 / a->size) - 1 : 1;
+	    && race_row_words(lanes, size, &words)) {
+		const uint32_t members = size < 4 ? (1u << 4 / size) - 1 : 1;
 		struct race_row row = race_make_row(a, a->has_twins ? members * 0x10001 : members,
-			(uint32_t)(a->warp->first + lane) % 32, words, 16 / a->size);
-		if (race_shadow_touch(a->block->race->shadow, a->block, line, &row)) {
+			(uint32_t)(a->warp->first + lane) % 32, words, 16 / size);
+		if (race_touch_row(a->block, line, &row)) {
 			return;
 		}
 	}
-	const uint32_t mine = (uint32_t)(lane >= 0 ? places << lane : places >> -lane);
-	race_watch_lanes(a, mine);
-	if (a->has_twins) {
-		struct race_access twins = *a;
-		twins.base -= 16 * a->stride;
-		race_watch_lanes(&twins, mine << 16);
+	race_watch_split(a, lane, places);
+}
+
+/* Lanes side by side.  The next warp often goes on where this one ends, so its lines are fetched,
+ * too: prefetchers do not see that if each warp jumps from one row to the next. */
+static void race_watch_rows(const struct race_access *a, uint64_t at, uint64_t end)
+{
+	uint64_t line_at = at & ~(uint64_t)(RACE_LINE - 1);
+	bool is_shared;
+	struct race_line *line = race_locate(a->warp, line_at, &is_shared);
+	const uint64_t count = (end - line_at + RACE_LINE - 1) / RACE_LINE;
+	for (uint64_t i = 1; i < 2 * count && line && !is_shared; i++) {
+		__builtin_prefetch(line + i, 1);
+	}
+	while (line_at < end) {
+		if (likely(line)) {
+			race_renew(a->block, line, is_shared);
+		}
+		race_watch_line(a, line, line_at);
+		line_at += RACE_LINE;
+		if (line && !is_shared && line_at % RACE_CHUNK != 0) {
+			line++;
+		} else if (line_at < end) {
+			line = race_locate(a->warp, line_at, &is_shared);
+		}
 	}
 }
 
@@ -580,7 +665,7 @@ static void race_watch_place(struct race_access *a, uint64_t at, uint32_t size, 
 		((1u << size / 4) - 1) << at % RACE_LINE / 4, 0);
 	struct race_line *line = race_find_line(a->warp, at);
 	if (!line || line->is_split || (a->writes && (lanes & (lanes - 1)) != 0)
-	    || !race_shadow_touch(a->block->race->shadow, a->block, line, &row)) {
+	    || !race_touch_row(a->block, line, &row)) {
 		struct race_access part = *a;
 		part.base = at;
 		part.stride = 0;
@@ -626,10 +711,7 @@ static void race_watch_run(struct race_access *a)
 	if (has_words && (a->stride == 0 || (first == last && !a->has_twins))) {
 		race_watch_words(a, at, a->lanes);
 	} else if (race_is_row(a)) {
-		for (uint64_t line = at & ~(uint64_t)(RACE_LINE - 1); line < end;
-		     line += RACE_LINE) {
-			race_watch_line(a, line);
-		}
+		race_watch_rows(a, at, end);
 	} else if (has_words) {
 		for (uint32_t left = a->lanes; left != 0; left &= left - 1) {
 			const uint32_t lane = (uint32_t)__builtin_ctz(left);
@@ -698,6 +780,69 @@ static void race_find_run(struct race_access *a, uint32_t lanes, uint64_t shift)
 	a->stride = stride;
 }
 
+/* Lanes that are anywhere, each of which accesses words of one line.  The lines come first, since
+ * the processor can wait for all of them at a time. */
+static void race_watch_scattered(const struct race_access *a, uint32_t lanes, uint64_t shift)
+{
+	struct rt_warp *warp = a->warp;
+	struct race_line *lines[RT_GROUP];
+	uint32_t shared = 0;
+	for (uint32_t left = lanes; left != 0; left &= left - 1) {
+		const uint32_t lane = (uint32_t)__builtin_ctz(left);
+		bool is_shared;
+		lines[lane] = race_locate(warp, warp->at[lane] + shift, &is_shared);
+		shared |= (uint32_t)is_shared << lane;
+		__builtin_prefetch(lines[lane], 1);
+	}
+	for (uint32_t left = lanes; left != 0; left &= left - 1) {
+		const uint32_t lane = (uint32_t)__builtin_ctz(left);
+		const uint64_t at = warp->at[lane] + shift;
+		struct race_line *line = lines[lane];
+		if (race_is_private(warp, at)) {
+			continue;
+		}
+		if (likely(line)) {
+			race_renew(a->block, line, shared >> lane & 1);
+			struct race_row row = race_make_row(a, 1u << lane, warp->first % 32,
+				((1u << a->size / 4) - 1) << at % RACE_LINE / 4, 0);
+			if (!line->is_split && race_touch_row(a->block, line, &row)) {
+				continue;
+			}
+		}
+		struct race_access part = *a;
+		part.base = at;
+		part.stride = 0;
+		race_watch_lanes(&part, 1u << lane);
+	}
+}
+
+/* Whether a lane is side by side with the next one, or at one place. */
+static bool race_are_near(const struct race_access *a, uint32_t lanes)
+{
+	const uint64_t *at = a->warp->at;
+	const uint32_t rest = lanes & (lanes - 1);
+	const uint64_t step = rest == 0 ? UINT64_MAX
+		: at[__builtin_ctz(rest)] - at[__builtin_ctz(lanes)];
+	return step == 0 || step == a->size;
+}
+
+/* Whether each lane accesses whole words of one line, and the first lanes are not near. */
+static bool race_are_scattered(const struct race_access *a, uint32_t lanes)
+{
+	const uint64_t *at = a->warp->at;
+	const uint32_t size = a->size;
+	uint64_t off = 0;
+	if ((a->access & ~(uint32_t)RT_ACCESS_KIND) != 0 || size < 4 || size > 16
+	    || (size & (size - 1)) != 0 || race_are_near(a, lanes)
+	    || (lanes & (lanes - 1) && race_are_near(a, lanes & (lanes - 1)))) {
+		return false;
+	}
+	for (unsigned i = 0; i < RT_GROUP; i++) {
+		off |= lanes >> i & 1 ? at[i] : 0;
+	}
+	return off % size == 0;
+}
+
 /* Lanes that are anywhere.  Loads that were joined overlap if a lane is closer to the next than it
  * reads: a row each. */
 static void race_watch_any(struct race_access *a, uint32_t lanes)
@@ -707,7 +852,12 @@ static void race_watch_any(struct race_access *a, uint32_t lanes)
 	const uint64_t step = rest != 0 ? at[__builtin_ctz(rest)] - at[__builtin_ctz(lanes)] : 0;
 	const bool overlaps = step != 0 && step < size && size % step == 0;
 	a->size = overlaps ? (uint32_t)step : size;
+	const bool are_scattered = race_are_scattered(a, lanes);
 	for (uint64_t shift = 0; shift < size; shift += a->size) {
+		if (are_scattered) {
+			race_watch_scattered(a, lanes, shift);
+			continue;
+		}
 		for (uint32_t left = lanes; left != 0; left &= ~a->lanes) {
 			race_find_run(a, left, shift);
 			race_watch_run(a);
@@ -719,7 +869,7 @@ static void race_watch_others(struct rt_warp *warp, uint32_t access)
 {
 	const enum rt_access kind = (enum rt_access)(access & RT_ACCESS_KIND);
 	if (kind == RT_FORGETS) {
-		race_shadow_forget(warp->race->race->shadow, warp->at[0], warp->access);
+		race_shadow_forget(warp->race->race, warp->at[0], warp->access);
 	}
 	for (uint32_t left = kind < RT_FORGETS ? warp->gathers : 0; left != 0; left &= left - 1) {
 		const uint32_t thread = warp->first + (uint32_t)__builtin_ctz(left);
@@ -731,9 +881,60 @@ static void race_watch_others(struct rt_warp *warp, uint32_t access)
 	}
 }
 
+/* Words of four bytes that lanes read or write side by side: most accesses.  Row by row, for lines
+ * that are not split.  False: what is here is not enough; to note a row again changes nothing. */
+static bool race_watch_words_of_lanes(struct rt_warp *warp, uint32_t access, uint32_t pattern)
+{
+	const struct race_block *block = warp->race;
+	const uint64_t at = warp->at[0], word = at % RACE_LINE / 4;
+	const uint32_t lanes = warp->gathers, number = warp->first / 32 % 32;
+	uint32_t members = 1, turn = (warp->first - (uint32_t)word) % 32;
+	uint64_t places = lanes;
+	if (access > RT_WRITES || warp->access != 4 || at % 4 != 0 || warp->line > LINE_MOST
+	    || race_is_private(warp, at)) {
+		return false;
+	}
+	if (pattern == RT_WATCH_TWINS) {
+		members = 0x10001;
+		places = lanes & 0xffff;
+		if (places != lanes >> 16 || access != RT_READS) {
+			return false;
+		}
+	} else if (pattern != RT_WATCH_ROW) {
+		return false;
+	}
+	const uint32_t what = race_row_what(warp->line, number, RACE_WARP, access == RT_WRITES);
+	uint64_t line_at = at - word * 4;
+	for (places <<= word; places != 0; places >>= RACE_WORDS, line_at += RACE_LINE) {
+		struct race_row row = {block->race->now, block->number,
+			members << turn | members >> (32 - turn) % 32, what, (uint16_t)places, 4};
+		bool is_shared;
+		struct race_line *line = race_locate(warp, line_at, &is_shared);
+		turn = (turn + RACE_WORDS) % 32;
+		if (row.words == 0) {
+			continue;
+		}
+		if (unlikely(!line)) {
+			return false;
+		}
+		if (!is_shared) { // the next warp often goes on here, and prefetchers do not see it
+			__builtin_prefetch(line + 2, 1);
+		}
+		race_renew(block, line, is_shared);
+		if (line->is_split || !race_touch_row(block, line, &row)) {
+			return false;
+		}
+	}
+	return true;
+}
+
 void race_watch(struct rt_warp *warp, uint32_t access, uint32_t pattern)
 {
 	const enum rt_access kind = (enum rt_access)(access & RT_ACCESS_KIND);
+	if (likely(!warp->race->race->is_noting)
+	    && race_watch_words_of_lanes(warp, access, pattern)) {
+		return;
+	}
 	if (unlikely(warp->race->race->is_noting)) {
 		race_note(warp->race->race, warp, kind, pattern);
 	}

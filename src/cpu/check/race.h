@@ -37,7 +37,8 @@ struct race_mark {
 	uint32_t line : 20;    /* of PTX */
 	uint32_t thread : 10;
 	uint32_t level : 2;
-	uint32_t members;      /* RACE_WARP: its lanes, RACE_BLOCK: its warps, a bit for each */
+	uint32_t members;      /* RACE_WARP: its lanes, RACE_BLOCK: its warps, a bit for each;
+	                          RACE_GRID: when a block other than `block` was the last one */
 };
 
 struct race_cell {
@@ -47,15 +48,17 @@ struct race_cell {
 
 #define RACE_LAUNCHES ((1u << 23) - 1)
 
-/* Memory is watched by lines of 64 bytes, in words of four: race_shadow.c. */
-enum { RACE_LINE = 64, RACE_WORDS = RACE_LINE / 4, RACE_OWN_ROWS = 2, RACE_ROWS = 16 };
+/* Memory is watched by lines of 64 bytes, in words of four: race_shadow.c.  The lines of a chunk of
+ * global memory are side by side. */
+enum { RACE_CHUNK = 1 << 16, RACE_LINE = 64, RACE_WORDS = RACE_LINE / 4,
+	RACE_OWN_ROWS = 2, RACE_ROWS = 16 };
 
 /* A plain access of some lanes of a warp to whole words of a line, as race_mark has one. */
 struct race_row {
 	uint32_t time;
 	uint32_t block;
 	/* Lanes that access word 0, a bit for each.  Those of word i are rotated to the left by i *
-	 * step / 4.  RACE_BLOCK: warps. */
+	 * step / 4.  Other levels: as in race_mark. */
 	uint32_t members;
 	uint32_t what;           /* race_row_what */
 	uint16_t words;          /* a bit for each */
@@ -95,16 +98,24 @@ struct race_line {
 	uint32_t launch;         /* another one's: nothing */
 	uint32_t block;          /* of shared memory: another one's: nothing */
 	uint32_t latest;         /* time of an access */
-	uint8_t count;           /* of rows */
+	uint8_t count : 6;       /* of rows */
+	uint8_t is_split : 1;
+	uint8_t has_copies : 1;  /* asynchronous ones wrote here */
 	uint8_t barriers;        /* by eight bytes: there is an mbarrier */
-	bool is_split;
-	bool has_copies;         /* asynchronous ones wrote here */
+	uint16_t words;          /* of rows; some of them may be in no row any more */
 	union {                  /* NULL until there were any */
 		struct race_cell *cells; /* if it is split */
 		struct race_row *more;   /* else rows for which there is no room here */
 	};
 	struct race_row rows[RACE_OWN_ROWS];
 };
+
+struct race_chunk {
+	uint64_t key;            /* the address of its memory / RACE_CHUNK, plus 1; 0: none */
+	struct race_line *lines;
+};
+
+#define RACE_NEAR 64             /* chunks that were found last, by a hash of their keys */
 
 struct race_know;
 
@@ -149,7 +160,9 @@ struct race {
 	uint32_t now;
 	uint32_t begun;          /* blocks */
 	bool is_full;            /* no memory for more cells, which was reported */
+	bool is_apart;           /* no block can know what another one did */
 	struct race_shadow *shadow;
+	struct race_chunk near[RACE_NEAR];
 	uint64_t pairs[RACE_PAIRS]; /* of lines that were reported: a table */
 	size_t pair_count;
 	bool is_noting;          /* for race_is_still, */
@@ -182,19 +195,42 @@ bool race_is_still(struct race *race);
 
 /* --- race_shadow.c --- */
 
+/* Whether a row has all reads of its words that matter: several blocks have read them, and as long
+ * as the launch runs nothing will order a write and all of these reads. */
+static inline bool race_row_is_final(const struct race *race, const struct race_row *row)
+{
+	return race->is_apart && race_row_level(row) == RACE_GRID;
+}
+
 struct race_shadow *race_shadow_create(void);
 void race_shadow_release(struct race_shadow *shadow);
 /* A launch begins; what other launches did does not count.  It forgets lines if their launch would
  * seem to be this one. */
 void race_shadow_begin(struct race_shadow *shadow, bool forgets);
+/* The lines of the chunk with a key; NULL: no memory. */
+struct race_line *race_shadow_find_chunk(struct race_shadow *shadow, uint64_t key);
+
 /* The line of an address, as an earlier access left it; NULL: no memory. */
-struct race_line *race_shadow_find(struct race_shadow *shadow, uint64_t address);
+static inline struct race_line *race_shadow_find(struct race *race, uint64_t address)
+{
+	const uint64_t key = address / RACE_CHUNK + 1;
+	struct race_chunk *near = &race->near[key % RACE_NEAR];
+	if (unlikely(near->key != key)) {
+		struct race_line *lines = race_shadow_find_chunk(race->shadow, key);
+		if (!lines) {
+			return NULL;
+		}
+		*near = (struct race_chunk){key, lines};
+	}
+	return &near->lines[address / RACE_LINE % (RACE_CHUNK / RACE_LINE)];
+}
+
 /* Note an access to a line that is not split; what is left of the row is of no use then.  False: it
  * needs cells, and nothing has changed. */
 bool race_shadow_touch(struct race_shadow *shadow, const struct race_block *block,
 	struct race_line *line, struct race_row *new);
 /* Nothing is known of what was done to so many bytes. */
-void race_shadow_forget(struct race_shadow *shadow, uint64_t address, uint64_t size);
+void race_shadow_forget(struct race *race, uint64_t address, uint64_t size);
 /* Replace rows by cells; false: no memory. */
 bool race_shadow_split(struct race_shadow *shadow, struct race_line *line);
 

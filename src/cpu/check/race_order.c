@@ -491,14 +491,16 @@ static uint32_t order_floor(struct race_order *order, struct race_log *log, uint
 	return log->floor;
 }
 
-/* Whether accesses of several blocks are known. */
+/* Whether accesses of several blocks are known; those of the own one are before its last
+ * barrier. */
 static bool order_knows_grid(const struct order_question *q, const struct race_know *know)
 {
+	const uint32_t time = q->mark->block == q->block ? q->mark->members : q->mark->time;
 	bool knows = false;
 	for (size_t i = 0; know && i < know->seen_count && !knows; i++) {
 		const struct race_seen *seen = &know->seen[i];
 		knows = !seen->is_cta && order_floor(q->order, &q->order->logs[seen->log],
-			seen->count, q->block, q->begun) >= q->mark->time;
+			seen->count, q->block, q->begun) >= time;
 	}
 	return knows;
 }

@@ -25,18 +25,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { CHUNK_BITS = 16, CHUNK_LINES = (1 << CHUNK_BITS) / RACE_LINE, CHUNKS_PER_PIECE = 64 };
+enum { CHUNK_LINES = RACE_CHUNK / RACE_LINE, CHUNKS_PER_PIECE = 256 };
 #define CHUNK_MOST ((size_t)1 << 16) /* of global memory: 4 GiB that are accessed */
 #define CHUNK_KEPT (CHUNK_MOST / 8)  /* from one launch to the next */
-#define NEAR 64                      /* chunks that were found last */
-
-struct race_chunk {
-	uint64_t key;            /* the address of its memory >> CHUNK_BITS, plus 1; 0: none */
-	struct race_line *lines;
-};
 
 struct race_shadow {
-	struct race_chunk near[NEAR];
 	struct race_chunk *table;
 	size_t table_size;
 	size_t count;
@@ -124,6 +117,9 @@ static struct race_line *shadow_map(struct race_shadow *shadow)
 		if (piece == MAP_FAILED) {
 			return NULL;
 		}
+		/* kernels that jump about would wait for the page table more than for the lines */
+		madvise(piece, CHUNKS_PER_PIECE * CHUNK_LINES * sizeof(struct race_line),
+			MADV_HUGEPAGE);
 		shadow->piece = piece;
 		shadow->piece_left = CHUNKS_PER_PIECE;
 	}
@@ -149,21 +145,10 @@ static struct race_line *shadow_add(struct race_shadow *shadow, uint64_t key)
 	return lines;
 }
 
-struct race_line *race_shadow_find(struct race_shadow *shadow, uint64_t address)
+struct race_line *race_shadow_find_chunk(struct race_shadow *shadow, uint64_t key)
 {
-	const uint64_t key = (address >> CHUNK_BITS) + 1;
-	struct race_chunk *near = &shadow->near[key * UINT64_C(0x9e3779b97f4a7c15) >> 58];
-	if (unlikely(near->key != key)) {
-		const struct race_chunk *found = shadow->table_size > 0
-			? shadow_slot(shadow, key) : NULL;
-		struct race_line *lines = found && found->key == key ? found->lines
-			: shadow_add(shadow, key);
-		if (!lines) {
-			return NULL;
-		}
-		*near = (struct race_chunk){key, lines};
-	}
-	return &near->lines[address / RACE_LINE % CHUNK_LINES];
+	const struct race_chunk *found = shadow->table_size > 0 ? shadow_slot(shadow, key) : NULL;
+	return found && found->key == key ? found->lines : shadow_add(shadow, key);
 }
 
 /* --- Rows --- */
@@ -218,6 +203,8 @@ static bool shadow_merge_row(struct race_row *out, const struct race_row *old,
 	out->words = (uint16_t)words;
 	if (level == RACE_GRID || old->block != new->block) {
 		out->what = race_row_what(line, warp, RACE_GRID, false);
+		out->members = old->block != new->block ? old->time : old->members;
+		out->step = 0;
 	} else if (level == RACE_BLOCK || race_row_warp(old) != warp) {
 		out->members = (level == RACE_BLOCK ? old->members : 1u << race_row_warp(old))
 			| 1u << warp;
@@ -256,17 +243,30 @@ static inline bool shadow_is_twin(const struct race_row *a, const struct race_ro
 		&& a->block == b->block && a->step == b->step;
 }
 
-/* Add a row for which there is room. */
-static void shadow_add_row(struct race_line *line, const struct race_row *row)
+enum { SHADOW_TWINS = 4 };       /* rows, the last ones, of which one may become wider */
+
+/* Add a row for which there is room.  A final one comes first: most accesses look no further. */
+static void shadow_add_row(const struct race *race, struct race_line *line,
+	const struct race_row *row)
 {
-	for (unsigned i = line->count; i-- > 0;) {
+	const bool is_final = race_row_is_final(race, row);
+	const unsigned last = is_final || line->count < SHADOW_TWINS ? 0
+		: line->count - SHADOW_TWINS;
+	for (unsigned i = line->count; i-- > last;) {
 		struct race_row *old = shadow_row(line, i);
-		if (shadow_is_twin(old, row)) {
+		if (shadow_is_twin(old, row) || (is_final && race_row_is_final(race, old))) {
 			old->words |= row->words;
+			line->words |= row->words;
 			return;
 		}
 	}
-	*shadow_row(line, line->count++) = *row;
+	struct race_row *slot = shadow_row(line, line->count++);
+	line->words |= row->words;
+	if (is_final) {
+		*slot = line->rows[0];
+		slot = &line->rows[0];
+	}
+	*slot = *row;
 }
 
 /* Take words from the rows that a new one replaces. */
@@ -322,11 +322,11 @@ static bool shadow_touch_several(struct race_shadow *shadow, const struct race_b
 	}
 	shadow_clear_words(line, new);
 	for (unsigned i = 0; i < count; i++) {
-		shadow_add_row(line, &merged[i]);
+		shadow_add_row(block->race, line, &merged[i]);
 		new->words &= (uint16_t)~merged[i].words;
 	}
 	if (new->words != 0) {
-		shadow_add_row(line, new);
+		shadow_add_row(block->race, line, new);
 	}
 	line->latest = new->time;
 	return true;
@@ -336,7 +336,15 @@ bool race_shadow_touch(struct race_shadow *shadow, const struct race_block *bloc
 	struct race_line *line, struct race_row *new)
 {
 	struct race_row *met = NULL, merged;
-	for (unsigned i = 0; i < line->count; i++) {
+	if (line->count > 0 && !race_row_writes(new)
+	    && race_row_is_final(block->race, &line->rows[0])) {
+		new->words &= (uint16_t)~line->rows[0].words;
+		if (new->words == 0) {
+			return true;
+		}
+	}
+	const unsigned count = line->words & new->words ? line->count : 0;
+	for (unsigned i = 0; i < count; i++) {
 		struct race_row *old = shadow_row(line, i);
 		if (old->words & new->words) {
 			if (met || (race_row_writes(old) && !race_row_writes(new))
@@ -355,13 +363,13 @@ bool race_shadow_touch(struct race_shadow *shadow, const struct race_block *bloc
 	}
 	if (met && met->words == new->words) {
 		*met = *shadow_row(line, --line->count);
-		shadow_add_row(line, new);
+		shadow_add_row(block->race, line, new);
 	} else if (line->count < RACE_OWN_ROWS
 		   || (line->count < RACE_ROWS && shadow_widen(shadow, line))) {
 		if (met) {
 			met->words &= (uint16_t)~new->words;
 		}
-		shadow_add_row(line, new);
+		shadow_add_row(block->race, line, new);
 	} else {
 		return false;
 	}
@@ -373,10 +381,9 @@ bool race_shadow_touch(struct race_shadow *shadow, const struct race_block *bloc
 
 static struct race_mark shadow_mark(const struct race_row *row, uint32_t launch, unsigned word)
 {
-	const uint32_t members = race_row_level(row) == RACE_BLOCK ? row->members
-		: shadow_members(row, word);
-	const uint32_t lane = race_row_level(row) == RACE_BLOCK ? 0
-		: (uint32_t)__builtin_ctz(members);
+	const bool has_lanes = race_row_level(row) <= RACE_WARP;
+	const uint32_t members = has_lanes ? shadow_members(row, word) : row->members;
+	const uint32_t lane = has_lanes ? (uint32_t)__builtin_ctz(members) : 0;
 	const bool is_single = shadow_is_single(row);
 	return (struct race_mark){.launch = launch & RACE_LAUNCHES, .bytes = 15,
 		.time = row->time, .block = row->block, .line = race_row_line(row),
@@ -419,12 +426,12 @@ static void shadow_forget_words(struct race_line *line, uint32_t words)
 	}
 }
 
-void race_shadow_forget(struct race_shadow *shadow, uint64_t address, uint64_t size)
+void race_shadow_forget(struct race *race, uint64_t address, uint64_t size)
 {
 	const uint64_t end = address + size;
 	uint64_t next;
 	for (uint64_t at = address; at < end; at = next) {
-		struct race_line *line = race_shadow_find(shadow, at);
+		struct race_line *line = race_shadow_find(race, at);
 		const uint64_t begin = at & ~(uint64_t)(RACE_LINE - 1);
 		next = begin + RACE_LINE;
 		const uint64_t last = next < end ? next : end;

@@ -119,6 +119,21 @@ static bool flatten_uses_reserved(const struct ptx_func *kernel)
 	return false;
 }
 
+/* Whether a kernel, flattened, has a fence, or an operation that is one, beyond the block. */
+static bool flatten_releases(const struct ptx_func *kernel)
+{
+	for (size_t i = 0; i < kernel->inst_count; i++) {
+		const struct ptx_mods *mods = &kernel->insts[i].mods;
+		const enum ptx_op op = kernel->insts[i].op;
+		if ((op == PTX_OP_MEMBAR || op == PTX_OP_FENCE || ptx_has(mods, PTX_MOD_RELEASE)
+			|| ptx_has(mods, PTX_MOD_ACQ_REL) || ptx_has(mods, PTX_MOD_SC))
+		    && !ptx_has(mods, PTX_MOD_CTA)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static bool flatten_kernel(struct ptx_module *module, struct ptx_func *kernel, struct map *kinds,
 	struct ptx_diag *diag)
 {
@@ -146,6 +161,7 @@ static bool flatten_entry(struct ptx_module *module, struct ptx_func *kernel, st
 		return false;
 	}
 	kernel->uses_reserved_shared = flatten_uses_reserved(kernel);
+	kernel->releases = flatten_releases(kernel);
 	return true;
 }
 
