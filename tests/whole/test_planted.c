@@ -174,7 +174,7 @@ static const struct planted {
 	{"init", "good_guarded", ONE_BLOCK, NULL},
 	{"init", "good_fixed", ONE_BLOCK, NULL},
 	{"race", "missing_barrier", ONE_BLOCK,
-		"by another thread of its block: byte |of shared memory", -1},
+		"by another thread of its block: byte |of shared memory, byte |of 's'", -1},
 	{"race", "missing_syncwarp", {1, 32, 1},
 		"by another thread of its warp: byte |of shared memory", -1},
 	{"race", "tree", {1, 128, 1}, "by another thread of its |of shared memory", -1},
@@ -216,6 +216,9 @@ static const struct planted {
 	{"race", "higher_word_first", ONE_BLOCK,
 		"by another thread of its block: byte 0 of shared memory", -1},
 	{"race", "good_heap", ONE_BLOCK, NULL},
+	{"race", "read_by_all", {4, 64, 1},
+		"nothing orders this |: byte |of the 16384-byte allocation at 0x"
+		"|, element [|] of an array (4096) of int32", -1},
 	{"sync", "early_return", ONE_BLOCK,
 		"14 of the 64 threads of the block never come to this barrier|"
 		"(50,0,0) has exited", 0},

@@ -11,6 +11,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 bool race_is_reported(struct race *race, uint64_t pair)
 {
@@ -41,21 +42,42 @@ static const char *race_report_verb(const struct race_mark *mark, bool is_write)
 		? "asynchronous copy" : is_write ? "write" : "read";
 }
 
-/* "shared memory, byte 12" or "address 0x10, byte 16 of the allocation at 0x0" */
+/* "byte 12 of shared memory, byte 4 of 's'". */
+static void race_report_shared(char *out, size_t size, const struct ptx_func *func, uint64_t offset)
+{
+	const int length = snprintf(out, size, "byte %" PRIu64 " of shared memory", offset);
+	for (size_t i = 0; i < func->var_count; i++) {
+		const struct ptx_var *var = func->vars[i];
+		char name[64];
+		if (var->space == PTX_SHARED && offset - var->offset < var->size) {
+			ptx_write_name(name, sizeof(name), var->name);
+			snprintf(out + length, size - (size_t)length, ", byte %" PRIu64 " of '%s'",
+				offset - var->offset, name);
+			return;
+		}
+	}
+}
+
+/* Where an address is: "byte 16 of the 64-byte allocation at 0x10, element [4] of an array (16) of
+ * int32". */
 static void race_report_where(char *out, size_t size, const struct rt_warp *warp, uint64_t at)
 {
+	const struct check_kernel *kernel = warp->race->race->launch->check;
 	struct memory_range range;
 	struct heap *heap = warp->launch->host->heap;
 	const uint64_t offset = at - (uintptr_t)warp->shared;
-	char where[112];
+	char where[256];
 	if (offset < RT_SHARED_WINDOW) {
-		snprintf(out, size, "byte %" PRIu64 " of shared memory", offset);
+		race_report_shared(out, size, kernel->func, offset);
 	} else if (heap && heap_covers(heap, at)) {
 		heap_describe(heap, at, where, sizeof(where));
-		snprintf(out, size, "address 0x%" PRIx64 ", %s", at, where);
-	} else if (memory_find(warp->race->race->launch->check->memory, at, &range)) {
-		snprintf(out, size, "byte %" PRIu64 " of the %zu-byte allocation at 0x%" PRIx64,
-			at - range.address, (size_t)range.size, range.address);
+		snprintf(out, size, "address 0x%" PRIx64 ", %.160s", at, where);
+	} else if (memory_find(kernel->memory, at, &range)) {
+		memory_describe(kernel->memory, at, where, sizeof(where));
+		const char *element = strstr(where, ", element [");
+		snprintf(out, size, "byte %" PRIu64 " of the %zu-byte allocation at 0x%" PRIx64
+			"%.120s", at - range.address, (size_t)range.size, range.address,
+			element ? element : "");
 	} else {
 		snprintf(out, size, "address 0x%" PRIx64, at);
 	}
@@ -96,7 +118,7 @@ void race_report(struct rt_warp *warp, const struct race_mark *old, bool old_wri
 		.side_count = 2};
 	const uint64_t pair = (uint64_t)old->line << 32 | (uint64_t)new->line << 4
 		| (uint64_t)old_writes << 1 | (uint64_t)new_writes << 2 | 1;
-	char where[160];
+	char where[240];
 	if (!(race->launch->check->checks & check_bit(CHECK_RACE))
 	    || race_is_reported(race, pair)) {
 		return;
@@ -104,7 +126,7 @@ void race_report(struct rt_warp *warp, const struct race_mark *old, bool old_wri
 	fault_hold();
 	race_report_where(where, sizeof(where), warp, at);
 	snprintf(report.sides[0].what, sizeof(report.sides[0].what),
-		"nothing orders this %s and a%s %s %s: %s", race_report_verb(new, new_writes),
+		"nothing orders this %s and a%s %s %s: %.220s", race_report_verb(new, new_writes),
 		old->is_atomic || old->is_async ? "n" : "", race_report_verb(old, old_writes),
 		race_report_missing(old, new, block, new->thread), where);
 	snprintf(report.sides[1].what, sizeof(report.sides[1].what), "the %s is here",

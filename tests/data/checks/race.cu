@@ -289,3 +289,13 @@ extern "C" __global__ void higher_word_first(int *a)
 		s[BUG(0) FIX(2)] = 1; // higher_word_first
 	}
 }
+
+extern "C" __global__ void read_by_all(int *a)
+{
+	int sum = 0;
+	for (int i = 0; i < 64; i++) {
+		sum += a[(i + threadIdx.x * 5) % 64]; // read_by_all
+	}
+	a[64 + blockIdx.x * blockDim.x + threadIdx.x] = sum;
+	BUG(if (blockIdx.x == 3) a[threadIdx.x] = sum;) // read_by_all
+}
