@@ -25,6 +25,17 @@ static const char source[] =
 	"			+ from[at + n] - 4 * from[at]);\n"
 	"}\n";
 
+/* Memory of the host, freed with free; all ranks end where there is none. */
+static void *heat_alloc(int64_t size)
+{
+	void *memory = malloc((size_t)size);
+	if (!memory) {
+		fprintf(stderr, "heat: out of memory for %lld bytes\n", (long long)size);
+		MPI_Abort(MPI_COMM_WORLD, 1);
+	}
+	return memory;
+}
+
 /* The rows of a rank, between the two that belong to its neighbours. */
 struct plate {
 	int n, rows;
@@ -47,7 +58,7 @@ static struct plate plate_make(kz_device *dev, int n, int first, int rows)
 {
 	struct plate plate = {.n = n, .rows = rows};
 	const int64_t size = (int64_t)sizeof(float) * (rows + 2) * n;
-	float *host = malloc((size_t)size);
+	float *host = heat_alloc(size);
 	for (int i = 0; host && i < (rows + 2) * n; i++) {
 		host[i] = begin_value(n, first - 1 + i / n, i % n);
 	}
@@ -141,7 +152,7 @@ static float *plate_run(double *seconds, kz_device *dev, int n, int steps, int f
 {
 	struct plate plate = plate_make(dev, n, first, rows);
 	kz_array *own = NULL;
-	float *host = malloc(sizeof(float) * (size_t)rows * (size_t)n + 1);
+	float *host = heat_alloc((int64_t)sizeof(float) * rows * n);
 	const double begin = MPI_Wtime();
 	for (int step = 0; step < steps; step++) {
 		plate_step(&plate, step, above, below);
@@ -165,8 +176,8 @@ int main(int argc, char **argv)
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-	if (n < ranks || n < 3) {
-		fprintf(stderr, "heat: expected 3 rows or more, and one for each rank\n");
+	if (n < ranks || n < 3 || n > 32768) {
+		fprintf(stderr, "heat: expected 3 to 32768 rows, and one for each rank\n");
 		MPI_Abort(MPI_COMM_WORLD, 2);
 	}
 	/* Each rank has a GPU of its own, while there are any. */
@@ -181,8 +192,8 @@ int main(int argc, char **argv)
 		rank > 0 ? rank - 1 : MPI_PROC_NULL, rank < ranks - 1 ? rank + 1 : MPI_PROC_NULL);
 
 	/* The first rank has the whole plate, and computes it alone. */
-	float *whole = malloc(sizeof(float) * (size_t)n * (size_t)n);
-	int *counts = malloc(2 * sizeof(int) * (size_t)ranks), *places = counts + ranks;
+	float *whole = rank == 0 ? heat_alloc((int64_t)sizeof(float) * n * n) : NULL;
+	int *counts = heat_alloc(2 * (int64_t)sizeof(int) * ranks), *places = counts + ranks;
 	for (int i = 0; i < ranks; i++) {
 		places[i] = i * n / ranks * n;
 		counts[i] = (i + 1) * n / ranks * n - places[i];
