@@ -43,6 +43,7 @@ static const char head[] =
 	"nvcc -L/usr/local/lib/kudzu-cpu program.cu -o program           # CUDA 13\n"
 	"nvcc -L/usr/local/lib/kudzu-cpu/cuda12 program.cu -o program    # CUDA 12\n"
 	"cmake -DCMAKE_CUDA_RUNTIME_LIBRARY=Shared ...                   # a project of CMake\n"
+	"export NVCC_APPEND_FLAGS='--cudart shared'                      # makefiles that link without their flags\n"
 	"```\n\n"
 	"`kudzu cpu` prints a note if the program has NVIDIA's runtime in it. Such a program must be linked anew: its\n"
 	"first call of the runtime fails.\n\n"
