@@ -219,6 +219,10 @@ static const struct planted {
 	{"race", "read_by_all", {4, 64, 1},
 		"nothing orders this |: byte |of the 16384-byte allocation at 0x"
 		"|, element [|] of an array (4096) of int32", -1},
+	{"race", "good_last_block", {6, 64, 1}, NULL},
+	{"race", "good_grid_barrier", {4, 16, 1}, NULL},
+	{"race", "read_too_late", {6, 64, 1},
+		"nothing orders this |by another block: byte |of the 16384-byte allocation", -1},
 	{"sync", "early_return", ONE_BLOCK,
 		"14 of the 64 threads of the block never come to this barrier|"
 		"(50,0,0) has exited", 0},

@@ -99,6 +99,8 @@ void race_begin_block(struct race_block *block, const uint32_t ctaid[3])
 	block->number = (ctaid[2] * grid[1] + ctaid[1]) * grid[0] + ctaid[0];
 	block->threads = race->launch->threads;
 	block->met = 0;
+	block->first = 0;
+	block->published_first = NULL;
 	memset(block->warp_met, 0, sizeof(block->warp_met));
 	block->know = NULL;
 	block->has_threads = false;
@@ -118,6 +120,10 @@ void race_meet_all(struct race_block *block)
 {
 	struct race *race = block->race;
 	block->met = race->now++;
+	if (block->first != 0) {
+		block->first = 0;
+		block->published_first = NULL;
+	}
 	if (!block->has_threads) {
 		return;
 	}
@@ -202,7 +208,7 @@ static bool race_is_ordered(struct race_block *block, const struct race_mark *ma
 			return true;
 		}
 	}
-	return race_knows(block->race->order, block, thread, mark, block->race->begun);
+	return race_knows(block->race->order, block, thread, mark);
 }
 
 /* Whether two strong accesses reach each other. */
@@ -300,9 +306,11 @@ static void race_touch(struct rt_warp *warp, struct race_cell *cell, const struc
 	    || race_is_ordered(block, &cell->read, new->thread)) {
 		cell->read = *new;
 	} else if (cell->read.is_strong || !new->is_strong) {
-		const bool is_strong = cell->read.is_strong && new->is_strong;
+		const bool are_strong = cell->read.is_strong && new->is_strong;
+		const bool is_mixed = cell->read.is_strong || cell->read.is_volatile;
 		race_merge(&cell->read, new);
-		cell->read.is_strong = is_strong;
+		cell->read.is_strong = are_strong;
+		cell->read.is_volatile = is_mixed || new->is_volatile;
 	}
 }
 
@@ -425,6 +433,37 @@ static bool race_is_flag(const struct race_block *block, uint32_t thread, enum r
 	return kind == RT_READS || block->of[thread].fence[0] != 0;
 }
 
+/* Where a lane accesses memory. */
+static uint64_t race_lane_at(const struct rt_warp *warp, uint32_t pattern, uint32_t lane)
+{
+	return pattern == RT_WATCH_ANY ? warp->at[lane]
+		: warp->at[0] + (pattern == RT_WATCH_PLACE ? 0 : warp->access
+			* (pattern == RT_WATCH_TWINS ? lane % 16 : lane));
+}
+
+/* Note when a block accesses global memory first after its threads have met; strong accesses are
+ * those that wait for other blocks. */
+static void race_note_first(struct race_block *block, const struct rt_warp *warp, uint32_t access,
+	uint32_t pattern)
+{
+	const enum rt_access kind = (enum rt_access)(access & RT_ACCESS_KIND);
+	if (kind > RT_CHANGES || (access & (RT_ACCESS_STRONG | RT_ACCESS_IDLE))) {
+		return;
+	}
+	for (uint32_t left = warp->gathers; left != 0 && block->first == 0; left &= left - 1) {
+		const uint32_t lane = (uint32_t)__builtin_ctz(left);
+		const uint64_t at = race_lane_at(warp, pattern, lane);
+		const bool is_plain = !(access & RT_ACCESS_VOLATILE)
+			|| !race_is_flag(block, warp->first + lane, kind);
+		const bool is_global = at - (uintptr_t)warp->shared >= RT_SHARED_WINDOW
+			&& !race_is_private(warp, at);
+		block->first = is_plain && is_global ? block->race->now : 0;
+	}
+	if (block->first != 0 && block->published_first) {
+		*block->published_first = block->first;
+	}
+}
+
 /* --- Memory that stays as it is --- */
 
 /* Whether the last access that was noted has changed memory. */
@@ -451,9 +490,7 @@ static void race_note(struct race *race, const struct rt_warp *warp, enum rt_acc
 	}
 	for (uint32_t left = warp->gathers; left != 0; left &= left - 1) {
 		const uint32_t lane = (uint32_t)__builtin_ctz(left);
-		const uint64_t at = pattern == RT_WATCH_ANY ? warp->at[lane]
-			: warp->at[0] + (pattern == RT_WATCH_PLACE ? 0 : warp->access
-				* (pattern == RT_WATCH_TWINS ? lane % 16 : lane));
+		const uint64_t at = race_lane_at(warp, pattern, lane);
 		struct memory_range range;
 		if (at - (uintptr_t)warp->shared >= RT_SHARED_WINDOW
 		    && memory_find(race->launch->check->memory, at, &range)
@@ -931,6 +968,9 @@ static bool race_watch_words_of_lanes(struct rt_warp *warp, uint32_t access, uin
 void race_watch(struct rt_warp *warp, uint32_t access, uint32_t pattern)
 {
 	const enum rt_access kind = (enum rt_access)(access & RT_ACCESS_KIND);
+	if (warp->race->first == 0 && !warp->race->race->is_apart) {
+		race_note_first(warp->race, warp, access, pattern);
+	}
 	if (likely(!warp->race->race->is_noting)
 	    && race_watch_words_of_lanes(warp, access, pattern)) {
 		return;

@@ -29,7 +29,8 @@ struct race_mark {
 	uint32_t bytes : 4;    /* a bit for each */
 	uint32_t is_strong : 1; /* two such do not race, */
 	uint32_t is_cta : 1;   /* within the scope of both; */
-	uint32_t is_volatile : 1; /* but for two writes, of which one is volatile */
+	uint32_t is_volatile : 1; /* but for two writes, of which one is volatile; of reads
+	                             also: some of them are strong, though not all */
 	uint32_t is_atomic : 1;
 	uint32_t is_async : 1; /* of an asynchronous copy */
 	uint32_t time;
@@ -135,6 +136,8 @@ struct race_block {
 	uint32_t threads;
 	uint32_t met;                /* when all its threads last met, */
 	uint32_t warp_met[32];       /* and those of each warp */
+	uint32_t first;              /* plain access to global memory since `met`, or 0; */
+	uint32_t *published_first;   /* that of its releases since the one before that, or NULL */
 	struct race_know *know;      /* what all of them know besides, or NULL */
 	struct race_thread *of;      /* by thread */
 	size_t of_count;
@@ -259,13 +262,13 @@ struct race_know *race_know_join(struct race_order *order, const struct race_blo
 /* What all threads of a block know when they have met, besides each other. */
 struct race_know *race_know_join_all(struct race_order *order, const struct race_block *block);
 /* A thread releases what it knows, its own accesses up to a time among it, to an address. */
-void race_publish(struct race_order *order, const struct race_block *block, uint32_t thread,
+void race_publish(struct race_order *order, struct race_block *block, uint32_t thread,
 	uint64_t address, uint32_t time, bool is_cta);
 /* It acquires what was released there. */
 void race_acquire(struct race_order *order, struct race_block *block, uint32_t thread,
 	uint64_t address, bool is_cta);
 /* Whether a thread knows of an access by what was released or by barriers of some threads. */
 bool race_knows(struct race_order *order, struct race_block *block, uint32_t thread,
-	const struct race_mark *mark, uint32_t begun);
+	const struct race_mark *mark);
 
 #endif

@@ -39,8 +39,14 @@ struct race_item {
 	uint32_t block, thread;
 	uint32_t time;           /* of its own accesses, */
 	uint32_t warp_met, met;  /* of its warp's and of its block's */
+	const uint32_t *first;   /* plain access of its block to global memory after `met`, or 0 */
 	bool is_cta;
 	struct race_know *own, *all; /* what the thread and its block knew besides */
+};
+
+/* What order_floor has found for so many items, when a block asked. */
+struct race_floor {
+	uint32_t count, block, time;
 };
 
 struct race_log {
@@ -51,7 +57,7 @@ struct race_log {
 	uint64_t visit;          /* the question that has looked at */
 	uint32_t visited;        /* so many items of it, */
 	uint64_t visited_as;     /* for such a thread (order_view) */
-	uint32_t floor_at, floor; /* what order_floor has found for so many items */
+	struct race_floor floors[2]; /* for all accesses, and for plain ones */
 };
 
 struct race_order {
@@ -320,20 +326,31 @@ static bool order_has_block(struct race_order *order, uint32_t block)
 	return blocks;
 }
 
-void race_publish(struct race_order *order, const struct race_block *block, uint32_t thread,
+void race_publish(struct race_order *order, struct race_block *block, uint32_t thread,
 	uint64_t address, uint32_t time, bool is_cta)
 {
 	struct race_log *log = order_log(order, address);
 	struct race_item *items = log ? order_grow(order, log->items, log->count, &log->cap,
 		sizeof(*items)) : NULL;
-	if (!items || !order_has_block(order, block->number)) {
+	if (!items) {
 		return;
 	}
 	log->items = items;
+	if (!block->published_first) {
+		block->published_first = order_alloc(order, 1, sizeof(*block->published_first));
+		if (!block->published_first) {
+			return;
+		}
+		*block->published_first = block->first;
+	}
+	if (!order_has_block(order, block->number)) {
+		return;
+	}
 	log->has_cta |= is_cta;
 	items[log->count++] = (struct race_item){.block = block->number, .thread = thread,
 		.time = time, .warp_met = block->warp_met[thread / 32],
-		.met = block->threads == 1 ? time : block->met, .is_cta = is_cta,
+		.met = block->threads == 1 ? time : block->met, .first = block->published_first,
+		.is_cta = is_cta,
 		.own = block->of[thread].know, .all = block->know};
 }
 
@@ -375,7 +392,8 @@ struct order_question {
 	struct race_order *order;
 	uint32_t block;
 	const struct race_mark *mark;
-	uint32_t begun;          /* blocks */
+	uint32_t begun;          /* blocks, */
+	uint32_t now;
 };
 
 static bool order_has(const struct race_know *know, uint32_t thread, uint32_t time)
@@ -467,48 +485,62 @@ static bool order_search(const struct order_question *q, struct race_know *know,
 	return false;
 }
 
-/* Up to when a log tells of all accesses of all other blocks that have begun. */
-static uint32_t order_floor(struct race_order *order, struct race_log *log, uint32_t count,
-	uint32_t block, uint32_t begun)
+/* Up to when an item tells of the accesses of its block: before a barrier, or if it asks for plain
+ * ones before the first one after that. */
+static uint32_t order_item_floor(const struct order_question *q, const struct race_item *item,
+	bool is_plain)
 {
+	const uint32_t end = is_plain && *item->first != 0 ? *item->first : q->now;
+	return is_plain && end > item->met ? end - 1 : item->met;
+}
+
+/* Up to when a log tells of the accesses of all other blocks that have begun. */
+static uint32_t order_floor(const struct order_question *q, struct race_log *log, uint32_t count,
+	bool is_plain)
+{
+	struct race_order *order = q->order;
+	struct race_floor *known = &log->floors[is_plain];
 	uint32_t floor = UINT32_MAX, met = 0;
-	if (log->floor_at == count) {
-		return log->floor;
+	if (known->count == count && known->block == q->block) {
+		return known->time;
 	}
 	order->visit++;
 	for (uint32_t i = count; i > 0; i--) {
 		const struct race_item *item = &log->items[i - 1];
-		if (item->is_cta || item->block == block
+		if (item->is_cta || item->block == q->block
 		    || order->blocks[item->block] == order->visit) {
 			continue;
 		}
 		order->blocks[item->block] = order->visit;
-		floor = item->met < floor ? item->met : floor;
+		const uint32_t time = order_item_floor(q, item, is_plain);
+		floor = time < floor ? time : floor;
 		met++;
 	}
-	log->floor_at = count;
-	log->floor = met + 1 >= begun ? floor : 0;
-	return log->floor;
+	*known = (struct race_floor){count, q->block, met + 1 >= q->begun ? floor : 0};
+	return known->time;
 }
 
 /* Whether accesses of several blocks are known; those of the own one are before its last
  * barrier. */
 static bool order_knows_grid(const struct order_question *q, const struct race_know *know)
 {
-	const uint32_t time = q->mark->block == q->block ? q->mark->members : q->mark->time;
+	const struct race_mark *mark = q->mark;
+	const uint32_t time = mark->block == q->block ? mark->members : mark->time;
+	const bool is_plain = !mark->is_strong && !mark->is_volatile;
 	bool knows = false;
 	for (size_t i = 0; know && i < know->seen_count && !knows; i++) {
 		const struct race_seen *seen = &know->seen[i];
-		knows = !seen->is_cta && order_floor(q->order, &q->order->logs[seen->log],
-			seen->count, q->block, q->begun) >= time;
+		knows = !seen->is_cta && order_floor(q, &q->order->logs[seen->log], seen->count,
+			is_plain) >= time;
 	}
 	return knows;
 }
 
 bool race_knows(struct race_order *order, struct race_block *block, uint32_t thread,
-	const struct race_mark *mark, uint32_t begun)
+	const struct race_mark *mark)
 {
-	const struct order_question q = {order, block->number, mark, begun};
+	const struct order_question q = {order, block->number, mark, block->race->begun,
+		block->race->now};
 	const struct race_thread *of = &block->of[thread];
 	if (!of->know && !block->know) {
 		return order->failed;

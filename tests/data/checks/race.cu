@@ -299,3 +299,65 @@ extern "C" __global__ void read_by_all(int *a)
 	a[64 + blockIdx.x * blockDim.x + threadIdx.x] = sum;
 	BUG(if (blockIdx.x == 3) a[threadIdx.x] = sum;) // read_by_all
 }
+
+// The last block to come writes what all have read, and sets the counter back.
+extern "C" __global__ void good_last_block(int *a)
+{
+	__shared__ bool last;
+	int sum = 0;
+	for (int i = 0; i < 64; i++) {
+		sum += a[(i + threadIdx.x * 5) % 64];
+	}
+	__syncthreads();
+	if (threadIdx.x == 0) {
+		__threadfence();
+		last = atomicAdd(a + 4000, 1) == gridDim.x - 1;
+		__threadfence();
+	}
+	__syncthreads();
+	if (last) {
+		a[threadIdx.x] = sum;
+	}
+}
+
+// All blocks read, wait for each other, and write.
+extern "C" __global__ void good_grid_barrier(int *a)
+{
+	int sum = 0;
+	for (int i = 0; i < 64; i++) {
+		sum += a[i];
+	}
+	__syncthreads();
+	if (threadIdx.x == 0) {
+		__threadfence();
+		atomicAdd(a + 64, 1);
+		while (*(volatile int *)(a + 64) < gridDim.x) {
+		}
+		__threadfence();
+	}
+	__syncthreads();
+	a[(blockIdx.x * blockDim.x + threadIdx.x) % 64] = sum;
+}
+
+// A block says that it has read, and reads once more.
+extern "C" __global__ void read_too_late(int *a)
+{
+	__shared__ bool last;
+	int sum = 0;
+	for (int i = 0; i < 64; i++) {
+		sum += a[(i + threadIdx.x * 5) % 64]; // read_too_late
+	}
+	__syncthreads();
+	if (threadIdx.x == 0) {
+		__threadfence();
+		last = atomicAdd(a + 4000, 1) == gridDim.x - 1;
+		__threadfence();
+	}
+	__syncthreads();
+	BUG(sum += last ? 0 : a[threadIdx.x];) // read_too_late
+	if (last) {
+		a[(threadIdx.x + 1) % 64] = sum; // read_too_late
+	} else if (sum == 12345) {
+		a[64] = sum;
+	}
+}
