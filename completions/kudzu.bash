@@ -17,7 +17,7 @@ _kudzu_words() {
 	info) echo 'cpu cuda cuda:0 cuda:1 --help' ;;
 	help) echo 'bench cache compile cpu debug doctor dump explain help info new profile run' ;;
 	profile) echo '-o --output --help' ;;
-	run) echo '-k --kernel --grid --block --shared --out --plot --time --schedules --watch --device --check --report --profile -I -D -a --arch --std --help' ;;
+	run) echo '-k --kernel --grid --block --shared --cooperative --out --plot --time --schedules --watch --device --check --report --profile -I -D -a --arch --std --help' ;;
 	*) echo '--help' ;;
 	esac
 }

@@ -65,6 +65,7 @@ complete -c kudzu -n '__fish_seen_subcommand_from bench' -l try -x -d 'texts of 
 complete -c kudzu -n '__fish_seen_subcommand_from bench' -l repeat -x -d 'launches that are timed'
 complete -c kudzu -n '__fish_seen_subcommand_from bench' -l bytes -x -d 'bytes that a launch reads and writes'
 complete -c kudzu -n '__fish_seen_subcommand_from bench' -f -l json -d 'for programs'
+complete -c kudzu -n '__fish_seen_subcommand_from run' -l cooperative -d 'run all blocks at once'
 complete -c kudzu -n '__fish_seen_subcommand_from run' -l out -r -d 'save an array: PARAMETER=FILE'
 complete -c kudzu -n '__fish_seen_subcommand_from run' -l plot -r -d 'draw an array: PARAMETER, or PARAMETER=FILE.png'
 complete -c kudzu -n '__fish_seen_subcommand_from run' -l time -x -d 'time so many launches'

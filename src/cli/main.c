@@ -200,6 +200,7 @@ static const struct command {
 	"  --grid X[,Y[,Z]]              blocks\n"
 	"  --block X[,Y[,Z]]             threads of a block\n"
 	"  --shared N                    bytes of dynamic shared memory\n"
+	"  --cooperative                 run all blocks at once, for grid.sync()\n"
 	"  --out NAME=FILE.npy           save the array of parameter NAME (or arg1, arg2, ...)\n"
 	"  --plot NAME[=FILE.png]        draw an array in place of its numbers, or save a picture\n"
 	"  --time N                      launch N more times, and print how long a launch takes\n"

@@ -63,6 +63,8 @@ static bool run_read_option(struct run *run, int option, char *value)
 	case 'm':
 		return run_read_count(&run->shared_size, 0, INT64_MAX, "shared", value,
 			"bytes, 0 or more");
+	case 'C':
+		return run->is_cooperative = true;
 	case 'o':
 		return run_read_out(run, value, false);
 	case 'p':
@@ -99,6 +101,7 @@ static bool run_read_words(struct run *run, int argc, char **argv)
 		{"grid", required_argument, NULL, 'g'},
 		{"block", required_argument, NULL, 'b'},
 		{"shared", required_argument, NULL, 'm'},
+		{"cooperative", no_argument, NULL, 'C'},
 		{"out", required_argument, NULL, 'o'},
 		{"plot", required_argument, NULL, 'p'},
 		{"time", required_argument, NULL, 't'},
@@ -251,7 +254,7 @@ static int run_kernel(struct run *run, kz_device *dev, kz_kernel *kernel,
 static bool run_is_question(const struct run *run)
 {
 	return run->count == 0 && !run->has_grid && !run->has_block && !run->times
-		&& run->out_count == 0 && run->shared_size == 0;
+		&& run->out_count == 0 && run->shared_size == 0 && !run->is_cooperative;
 }
 
 /* Whether a kernel takes nothing, so that there is nothing to ask. */

@@ -26,6 +26,7 @@ struct run {
 	kz_dim3 grid, block;
 	bool has_grid, has_block;
 	int64_t shared_size;
+	bool is_cooperative;
 	int64_t times;      /* --time; 0: not asked for */
 	bool watch;
 	const char *check;  /* --check: which checks; NULL: not asked for */

@@ -193,6 +193,7 @@ kz_status run_launch(const struct run *run, kz_kernel *kernel, const struct run_
 {
 	kz_launch_options options = KZ_LAUNCH_OPTIONS_INIT;
 	options.shared_size = run->shared_size;
+	options.cooperative = run->is_cooperative;
 	return kz_launch_args(kernel, run->grid, run->block, &options, values->args, run->count,
 		err);
 }

@@ -17,6 +17,7 @@
 // kudzu run --kernel latches --grid 1 --block 128 i32[128]=arange i32[128]
 // kudzu run --kernel semaphores --grid 1 --block 128 i32[1]=0
 // kudzu run --kernel flags --grid 2 --block 32 i32[64]=arange i32[64]=0 i32[1]=0
+// kudzu run --kernel ring --cooperative --grid 4 --block 64 i32[256]=arange i32[256]
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>
 #include <cooperative_groups/reduce.h>
@@ -195,4 +196,17 @@ __global__ void flags(const int *in, int *out, int *flag)
 		}
 		out[32 + T] = out[31 - T];
 	}
+}
+
+__global__ void ring(int *values, int *out)
+{
+	auto grid = cg::this_grid();
+	int i = (int)grid.thread_rank(), n = (int)grid.size();
+	for (int round = 0; round < 3; round++) {
+		int next = values[(i + 32) % n];
+		grid.sync();
+		values[i] = next + round;
+		grid.sync();
+	}
+	out[i] = values[n - 1 - i];
 }
