@@ -34,8 +34,8 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(const kz_real
 		is_bad |= info ? size != 0 && (size < range.least || size > range.most)
 			: !(re - re == 0) || !(im - im == 0);
 	}
-	if (is_bad) { // many threads may write the same
-		*(info ? info + blockIdx.z : marks + blockIdx.z) = info ? refused : 1;
+	if (is_bad) { // atomic, for other threads may write it, too
+		atomicExch(info ? info + blockIdx.z : marks + blockIdx.z, info ? refused : 1);
 	}
 }
 #elif defined(KZ_IDENTITY)
