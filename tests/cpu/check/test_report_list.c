@@ -7,6 +7,7 @@
 
 #include "cpu/check/report.h"
 #include "cpu/check/report_file.h"
+#include "cpu/mem/fault.h"
 
 #include "base/alloc.h"
 #include "base/file.h"
@@ -16,6 +17,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 enum { MOST = 1000 };
 
@@ -123,6 +125,48 @@ START_TEST(a_report_that_memory_runs_out_for_is_counted)
 }
 END_TEST
 
+static void *add_one_until_interrupted(void *arg)
+{
+	struct fault_catch *target = arg;
+	fault_init(target);
+	if (sigsetjmp(target->env, 0) == 0) {
+		fault_arm(target);
+		add(MOST);
+		ck_abort_msg("the thread was not interrupted");
+	}
+	fault_disarm(target);
+	return NULL;
+}
+
+/* Another worker's fault ends the launch.  More is written than a pipe holds, so the thread is
+ * still writing when the first byte arrives. */
+START_TEST(a_fault_elsewhere_waits_until_a_report_is_written)
+{
+	static struct fault_catch target;
+	static struct kudzu_report all[MOST + 1];
+	pthread_t thread;
+	for (uint32_t line = 1; line < MOST; line++) {
+		add(line);
+	}
+	setenv("KUDZU_CHECK_REPORT", path_of("pipe"), 1);
+	ck_assert_int_eq(mkfifo(path_of("pipe"), 0600), 0);
+	ck_assert_int_eq(pthread_create(&thread, NULL, add_one_until_interrupted, &target), 0);
+	FILE *pipe = fopen(path_of("pipe"), "r");
+	ck_assert_ptr_nonnull(pipe);
+	char last[8] = {(char)fgetc(pipe)};
+	fault_interrupt(&target);
+	for (int c; (c = fgetc(pipe)) != EOF;) {
+		memmove(last, last + 1, 3);
+		last[3] = (char)c;
+	}
+	fclose(pipe);
+	pthread_join(thread, NULL);
+	ck_assert_int_eq(target.signal, FAULT_INTERRUPT);
+	ck_assert_str_eq(last, "}]}\n");
+	ck_assert_uint_eq(report_list(all, countof(all)), MOST);
+}
+END_TEST
+
 /* What a process with this number writes: a report, or as many as have lines. */
 static void write_as(const char *name, const char *run, pid_t process, const char *what)
 {
@@ -173,6 +217,7 @@ SUITE(report_list)
 	tcase_add_test(tc, reports_beyond_the_last_are_counted);
 	tcase_add_test(tc, threads_add_reports_at_once);
 	tcase_add_test(tc, a_report_that_memory_runs_out_for_is_counted);
+	tcase_add_test(tc, a_fault_elsewhere_waits_until_a_report_is_written);
 	tcase_add_test(tc, a_file_keeps_the_reports_of_other_processes_of_its_run);
 	return suite;
 }
