@@ -168,7 +168,7 @@ static const char *access_name(const struct access *access, char *text, size_t s
 static void access_deny_offset(const struct access *access, struct rt_range range,
 	const char *what)
 {
-	char text[160], name[48];
+	char text[240], name[48];
 	const int64_t offset = (int64_t)(access->at - range.begin);
 	snprintf(text, sizeof(text), "%s at offset %" PRId64 " of %s, which has %" PRIu64
 		" bytes", access_name(access, name, sizeof(name)), offset, what, range.size);
