@@ -603,6 +603,17 @@ bool jit_may_improve(const struct jit_kernel *kernel)
 	return kernel->tier == JIT_TIER_FIRST && jit_chosen_tier() == 0;
 }
 
+bool jit_may_leave_checks(void)
+{
+	return settings_asks() && settings_checks() == 0 && settings_profile() == 0
+		&& jit_chosen_tier() == 0;
+}
+
+void jit_leave_checks(struct jit *jit)
+{
+	jit->asks = false;
+}
+
 bool jit_find_best(struct jit_kernel *out, struct jit *jit, struct ptx_func *func, unsigned class)
 {
 	jit->class = class;

@@ -61,6 +61,10 @@ static inline void jit_code_set(struct jit_code *code, const struct jit_kernel *
 }
 
 bool jit_create(struct jit **out, struct ptx_module *module, struct ptx_diag *diag);
+/* Whether kernels ask before their accesses only because there are several devices, so that code
+ * that does not ask is good for a launch that may access all memory; and have a jit make it. */
+bool jit_may_leave_checks(void);
+void jit_leave_checks(struct jit *jit);
 /* The tier to ask for before a kernel's first launch, unless the user fixes one: JIT_TIER_START, or
  * JIT_TIER_FIRST where the class that its blocks will have is a guess. */
 enum jit_tier jit_start_tier(bool is_guess);

@@ -64,6 +64,8 @@ struct memory_part {
 	struct memory_zone vars;  /* for variables of modules, and the heap of kernels */
 	struct memory_zone rest;
 	size_t used;              /* bytes, in whole pages */
+	size_t own_count;         /* allocations of the device that its peers may access, */
+	size_t pool_count;        /* and those to which only their pools give access */
 };
 
 enum { MOST_PARTS = MEMORY_MAX_DEVICES + 2 };
@@ -84,6 +86,8 @@ struct device_memory {
 	size_t dead;
 	uint64_t last_id;
 	bool keeps_dead;          /* to tell a stale address from a wild one */
+	size_t reserved_count;    /* ranges of reserved addresses */
+	_Atomic uint64_t held;    /* which of these counts are not 0: see memory_count_range */
 };
 
 size_t memory_span(const struct device_memory *memory, size_t size)
@@ -187,6 +191,30 @@ bool device_memory_create(struct device_memory **out, unsigned devices, size_t l
 	pthread_mutex_init(&memory->lock, NULL);
 	*out = memory;
 	return true;
+}
+
+/* Bits of device_memory.held: one for each device with an own_count, one for each with a
+ * pool_count, and one for all reserved addresses. */
+enum { HELD_IN_POOLS = MEMORY_MAX_DEVICES, HELD_RESERVED = 2 * MEMORY_MAX_DEVICES };
+
+/* Count a range that not every device may access: one more, or one less. */
+static void memory_count_range(struct device_memory *memory, const struct memory_range *range,
+	int change)
+{
+	struct memory_part *part = &memory->parts[range->device];
+	size_t *count = range->kind == MEMORY_RESERVED ? &memory->reserved_count
+		: range->pool ? &part->pool_count : &part->own_count;
+	const unsigned bit = range->kind == MEMORY_RESERVED ? HELD_RESERVED
+		: range->device + (range->pool ? HELD_IN_POOLS : 0);
+	if (range->kind == MEMORY_HOST || range->kind == MEMORY_MANAGED) {
+		return;
+	}
+	*count += (size_t)change;
+	if (*count > 0) {
+		atomic_fetch_or(&memory->held, UINT64_C(1) << bit);
+	} else {
+		atomic_fetch_and(&memory->held, ~(UINT64_C(1) << bit));
+	}
 }
 
 /* The index of the first range that starts above an address. */
@@ -296,6 +324,7 @@ static struct memory_range *memory_insert_range(struct device_memory *memory, si
 	range->is_leaving = false;
 	range->id = ++memory->last_id;
 	memory->count++;
+	memory_count_range(memory, range, 1);
 	return range;
 }
 
@@ -412,6 +441,7 @@ static void memory_kill_range(struct device_memory *memory, struct memory_range 
 	size_t size = memory_pages_end(memory, range) - start;
 	memory_clear_pages(start, size);
 	memory->parts[range->device].used -= memory_is_foreign(range) ? 0 : size;
+	memory_count_range(memory, range, -1);
 	memory_end_range(memory, range);
 	range->is_dead = true;
 	memory->dead++;
@@ -618,6 +648,14 @@ bool memory_allows(struct device_memory *memory, unsigned device, unsigned peers
 	return ok;
 }
 
+bool memory_allows_all(const struct device_memory *memory, unsigned device, unsigned peers)
+{
+	const uint64_t held = atomic_load_explicit(&memory->held, memory_order_acquire);
+	const uint64_t own = UINT64_C(1) << device;
+	const uint64_t all = (UINT64_C(1) << MEMORY_MAX_DEVICES) - 1;
+	return (held & ~((own | peers) & all) & ~(own << HELD_IN_POOLS)) == 0;
+}
+
 bool memory_covers(const struct device_memory *memory, uint64_t address)
 {
 	return gap_covers(&memory->area, address);
@@ -681,6 +719,7 @@ bool memory_unreserve(struct device_memory *memory, uint64_t address, size_t siz
 	bool ok = range && range->kind == MEMORY_RESERVED && range->address == address
 		&& range->size == size && !range->maps;
 	if (ok) {
+		memory_count_range(memory, range, -1);
 		range->is_dead = true;
 		memory->dead++;
 		memory_trim_dead(memory);

@@ -132,6 +132,9 @@ bool memory_holds(struct device_memory *memory, uint64_t address, size_t size, b
  * NULL. */
 bool memory_allows(struct device_memory *memory, unsigned device, unsigned peers, uint64_t address,
 	size_t size, struct memory_range *out);
+/* Whether memory_allows is true now for every address.  It takes no lock, and is false where that
+ * would need a look at each mapping or pool. */
+bool memory_allows_all(const struct device_memory *memory, unsigned device, unsigned peers);
 /* Whether an address lies in the device's range, allocated or not, or in the gaps around it. */
 bool memory_covers(const struct device_memory *memory, uint64_t address);
 /* Bytes of a device in use, in whole pages. */

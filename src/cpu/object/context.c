@@ -232,6 +232,12 @@ bool context_may_access(const struct rt_host *host, uint64_t address, size_t siz
 	return may || range.size == 0; // else nothing is there, and the access traps
 }
 
+bool context_may_access_all(const struct context *context)
+{
+	return memory_allows_all(context->device->memory, context->device->ordinal,
+		atomic_load_explicit(&context->peers, memory_order_relaxed));
+}
+
 CUresult api_allocate(const char *call, CUdeviceptr *out, const struct memory_range *wish)
 {
 	struct device_memory *memory = ((const struct context *)wish->owner)->device->memory;

@@ -85,6 +85,9 @@ bool context_open_heap(struct context *context);
 bool context_may_access(const struct rt_host *host, uint64_t address, size_t size,
 	struct rt_range *out);
 
+/* Whether that is true now for all memory, so that kernels need not ask. */
+bool context_may_access_all(const struct context *context);
+
 /* Allocate for a context, wish->owner, or say why not. */
 CUresult api_allocate(const char *call, CUdeviceptr *out, const struct memory_range *wish);
 

@@ -55,6 +55,8 @@ struct variant {
 	atomic_bool is_settled;     /* better code was asked for, or there shall be none */
 	struct function *function;
 	unsigned class;
+	const struct jit_code *checked; /* what this code, which asks nothing, runs in the place of;
+	                                   NULL: it is one of function.variants */
 	struct variant *next;
 };
 
@@ -74,6 +76,8 @@ struct function {
 	bool may_team;              /* see team.h */
 	bool is_wanted;             /* with the module's lock: the best code, by function_improve */
 	_Atomic(struct variant *) variants; /* for blocks of other classes, when first launched */
+	_Atomic(struct variant *) unchecked; /* where there are several devices: for launches that
+	                                        may access all memory, when first wanted */
 	atomic_int max_dynamic;     /* bytes of dynamic shared memory that a launch may ask for */
 	atomic_int carveout;
 	atomic_int hints[2];        /* non-portable cluster sizes, scheduling policy */
@@ -141,6 +145,10 @@ CUresult function_code(const char *call, struct function *function, const uint32
 /* Have the background compile better code than what a launch is about to run, of JIT_TIER_FIRST,
  * unless it was asked to. */
 void function_ask_better(struct function *function, const struct jit_code *code);
+/* The same code without questions about the memory of other devices, for a launch that may access
+ * all memory; NULL: there is none, or none yet.  If it is `wanted`, the background compiles it. */
+const struct jit_code *function_unchecked(struct function *function, const struct jit_code *code,
+	bool wanted);
 /* Compile the best code of a function that is compiled, and wait for what the background
  * compiles. */
 CUresult function_improve(const char *call, struct function *function);

@@ -7,6 +7,12 @@
  * likely.  It is compiled again for another class when such blocks are first launched.  A long
  * kernel first gets code that serves all classes; when blocks of a class are launched, its best
  * code for them is compiled in the background.  A launch finds compiled code without a lock.
+ *
+ * Where there are several devices, a kernel asks before each access whether its device may make it
+ * (codegen/memory/emit_check.c).  The answer is known before where no other device has memory, or
+ * access to all of it is enabled.  So a kernel that is launched again while its device may access
+ * everything is compiled once more, in the background and without questions.  Each launch chooses,
+ * when it begins, between the two.
  */
 #include "base/common.h"
 
@@ -147,6 +153,15 @@ bool function_create_all(struct module *module, struct ptx_diag *diag)
 	return ok;
 }
 
+static void function_free_variants(struct variant *variant)
+{
+	for (struct variant *next; variant; variant = next) {
+		next = variant->next;
+		jit_release(variant->jit);
+		mem_free(variant);
+	}
+}
+
 void function_free_all(struct module *module)
 {
 	for (size_t i = 0; i < module->function_count; i++) {
@@ -157,11 +172,8 @@ void function_free_all(struct module *module)
 		handle_release(function->handle);
 		background_cancel(function);
 		mem_free(function->old.params);
-		for (struct variant *v = atomic_load(&function->variants), *next; v; v = next) {
-			next = v->next;
-			jit_release(v->jit);
-			mem_free(v);
-		}
+		function_free_variants(atomic_load(&function->variants));
+		function_free_variants(atomic_load(&function->unchecked));
 		mem_free(function);
 	}
 	mem_free(module->functions);
@@ -296,6 +308,9 @@ static void function_run_job(struct background_job *job)
 	if (!ok || !jit_create(&variant->jit, &module->ptx, &diag)) {
 		return;
 	}
+	if (variant->checked) {
+		jit_leave_checks(variant->jit);
+	}
 	if (jit_compile(&variant->kernel, variant->jit, func, variant->class, JIT_TIER_BEST,
 		&diag)) {
 		function_note_code(module, &variant->kernel);
@@ -320,6 +335,56 @@ void function_ask_better(struct function *function, const struct jit_code *code)
 		variant = variant->next;
 	}
 	function_settle(variant);
+}
+
+/* --- Without questions --- */
+
+static unsigned function_class_of(const struct function *function, const struct jit_code *code)
+{
+	const struct variant *variant = atomic_load_explicit(&function->variants,
+		memory_order_acquire);
+	while (variant && &variant->code != code) {
+		variant = variant->next;
+	}
+	return variant ? variant->class : function->class;
+}
+
+static struct variant *function_find_unchecked(const struct function *function,
+	const struct jit_code *code)
+{
+	struct variant *variant = atomic_load_explicit(&function->unchecked, memory_order_acquire);
+	while (variant && variant->checked != code) {
+		variant = variant->next;
+	}
+	return variant;
+}
+
+static void function_add_unchecked(struct function *function, const struct jit_code *code)
+{
+	pthread_mutex_lock(&function->module->lock);
+	struct variant *variant = function_find_unchecked(function, code) ? NULL
+		: mem_zalloc(1, sizeof(*variant));
+	if (variant) {
+		variant->function = function;
+		variant->class = function_class_of(function, code);
+		variant->checked = code;
+		variant->next = atomic_load_explicit(&function->unchecked, memory_order_relaxed);
+		atomic_store_explicit(&function->unchecked, variant, memory_order_release);
+		if (jit_may_leave_checks()) {
+			function_settle(variant);
+		}
+	}
+	pthread_mutex_unlock(&function->module->lock);
+}
+
+const struct jit_code *function_unchecked(struct function *function, const struct jit_code *code,
+	bool wanted)
+{
+	const struct variant *variant = function_find_unchecked(function, code);
+	if (!variant && wanted) {
+		function_add_unchecked(function, code);
+	}
+	return variant && jit_code_get(&variant->code) ? &variant->code : NULL;
 }
 
 /* --- For a class of blocks --- */
@@ -417,6 +482,7 @@ CUresult function_improve(const char *call, struct function *function)
 	struct ptx_diag diag = {0};
 	struct module *module = function->module;
 	if (!jit_may_improve(&function->kernel)) {
+		background_wait(function); // for code without questions
 		return CUDA_SUCCESS;
 	}
 	pthread_mutex_lock(&module->lock);

@@ -159,13 +159,31 @@ uint64_t launch_slot_work(const struct kernel_work *kernel)
 		? work : UINT64_MAX;
 }
 
-/* A kernel that is launched once, for little work, is done before better code would be there. */
+/* A kernel that is launched once, for little work, is done before other code would be there. */
+static bool launch_slot_gains(const struct launch_slot *slot)
+{
+	return atomic_load_explicit(&slot->function->has_ended, memory_order_relaxed)
+		|| slot->request.work >= LAUNCH_IMPROVE_WORK;
+}
+
 static void launch_slot_improve(const struct launch_slot *slot)
 {
-	struct function *function = slot->function;
-	if (atomic_load_explicit(&function->has_ended, memory_order_relaxed)
-	    || slot->request.work >= LAUNCH_IMPROVE_WORK) {
-		function_ask_better(function, slot->request.code);
+	if (launch_slot_gains(slot)) {
+		function_ask_better(slot->function, slot->request.code);
+	}
+}
+
+/* Where there are several devices: take code that does not ask about each access, if the launch may
+ * access all memory that there is now.  What other devices allocate while it runs, it does not
+ * know of. */
+static __attribute__((noinline)) void launch_slot_leave_checks(struct launch_slot *slot)
+{
+	const struct jit_code *code = context_may_access_all(slot->context)
+		? function_unchecked(slot->function, slot->request.code, launch_slot_gains(slot))
+		: NULL;
+	if (code) {
+		slot->request.code = code;
+		slot->request.check = NULL;
 	}
 }
 
@@ -326,6 +344,9 @@ CUresult launch_slot_run(struct launch_slot *slot, const struct work *work, bool
 	}
 	launch_slot_init_request(slot, &work->kernel);
 	slot->request.may_leave = may_leave;
+	if (unlikely(slot->context->host.may_access)) {
+		launch_slot_leave_checks(slot);
+	}
 	if (unlikely(jit_code_get(slot->request.code)->tier == JIT_TIER_FIRST)) {
 		launch_slot_improve(slot);
 	}

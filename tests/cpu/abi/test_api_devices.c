@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Several devices: what is each one's own, what they share, and what one may do with another's
  * memory. */
+#include "base/kudzu_abi.h"
+
+#include "cpu/jit/jit.h"
+
 #include "cpu/support/api_graph.h"
 #include "support/suite.h"
 
@@ -712,6 +716,58 @@ START_TEST(mapped_memory_is_for_those_who_were_given_access)
 }
 END_TEST
 
+/* Memory of device 1 that device 0 has no access to, though it has access to its peers' memory. */
+static CUdeviceptr alloc_apart(bool in_pool)
+{
+	enum { SIZE = 2 << 20 };
+	const CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.location = {CU_MEM_LOCATION_TYPE_DEVICE, 1}};
+	const CUmemAccessDesc access = {prop.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+	CUmemGenericAllocationHandle block;
+	CUdeviceptr address;
+	OK(cuCtxSetCurrent(contexts[1]));
+	if (in_pool) {
+		OK(cuMemAllocAsync(&address, 4 * N, NULL));
+		OK(cuCtxSynchronize());
+	} else {
+		OK(cuMemCreate(&block, SIZE, &prop, 0));
+		OK(cuMemAddressReserve(&address, SIZE, 0, 0, 0));
+		OK(cuMemMap(address, SIZE, 0, block, 0));
+		OK(cuMemSetAccess(address, SIZE, &access, 1));
+	}
+	return address;
+}
+
+/* The second launch of device 0 has the background make code that asks nothing, as access to all
+ * other devices is enabled. */
+START_TEST(code_that_asks_nothing_runs_only_where_all_memory_is_accessible)
+{
+	CUdeviceptr other = alloc_on(1, 4 * N);
+	const unsigned long before = jit_made_count();
+	OK(cuCtxSetCurrent(contexts[0]));
+	OK(cuCtxEnablePeerAccess(contexts[1], 0));
+	for (int i = 0; i < 2; i++) { // device 2, too, has memory
+		OK(add_on(0, other));
+	}
+	OK(cuFuncSetAttribute(adds[0], CU_FUNC_ATTRIBUTE_KUDZU_TIER, JIT_TIER_BEST));
+	ck_assert_uint_eq(jit_made_count() - before, 1);
+	OK(cuCtxEnablePeerAccess(contexts[2], 0));
+	OK(add_on(0, other));
+	OK(cuFuncSetAttribute(adds[0], CU_FUNC_ATTRIBUTE_KUDZU_TIER, JIT_TIER_BEST));
+	ck_assert_uint_eq(jit_made_count() - before, 2);
+	OK(add_on(0, other));
+	check_words(other, 4 * 7);
+	if (_i == 0) {
+		OK(cuCtxDisablePeerAccess(contexts[1]));
+	} else {
+		other = alloc_apart(_i == 1);
+	}
+	FAILS(ILLEGAL_ADDRESS, add_on(0, other));
+	check_log("in the memory of another device, to which access is not enabled; block");
+	OK(add_on(1, other));
+}
+END_TEST
+
 /* A failure poisons the contexts of one device only. */
 START_TEST(failure_stays_on_its_device)
 {
@@ -802,6 +858,8 @@ SUITE(api_devices)
 		nodes_may_copy_what_their_graph_allocates, copies_need_access_to_mapped_memory,
 		streams_wait_for_events_of_other_devices, graph_has_kernels_of_two_devices,
 		mapped_memory_is_for_those_who_were_given_access);
+	tcase_add_loop_test(tc, code_that_asks_nothing_runs_only_where_all_memory_is_accessible,
+		0, 3);
 	tcase_add_loop_test(tc, context_waits_for_its_kernels_in_graphs_of_others, 0, 2);
 	tcase_add_loop_test(tc, textures_and_surfaces_of_another_device_need_access, 0, 2);
 	tcase_add_loop_test(tc, message_names_the_first_thread_that_goes_abroad, 0, 3);

@@ -17,8 +17,9 @@
  * that threads share, and of fences and copies.
  *
  * LLVM does not move accesses across these calls.  KUDZU_CHECK turns this on, and so does
- * KUDZU_CPU_DEVICES, since a kernel must not access the memory of every device.  Otherwise the
- * report of a fault says less (emit_note_access).
+ * KUDZU_CPU_DEVICES, since a kernel must not access the memory of every device; a launch that may
+ * access all of it runs code without checks (object/function.c).  Otherwise the report of a fault
+ * says less (emit_note_access).
  */
 #include "base/common.h"
 
