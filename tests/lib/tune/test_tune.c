@@ -27,10 +27,11 @@ static const char source[] =
 	"__global__ void spin(int *out, int n)\n"
 	"{ int x = n; for (int k = 0; k < ROUNDS; k++) x = step(x);\n"
 	"  if (blockIdx.x == 0) out[threadIdx.x] += x == 12345 ? 7 : ADD; }\n"
-	"template <class T, int N> __global__ void typed(T *out, int n) { out[threadIdx.x] = N; }\n"
+	"template <class T, int N> __global__ void typed(T *out, int n)\n"
+	"{ if (blockIdx.x == 0) out[threadIdx.x] = N; }\n"
 	"template <int N> __global__ void times(int *out, int n)\n"
 	"{ int x = n; for (int k = 0; k < N * N * N * N * N; k++) x = step(x);\n"
-	"  out[threadIdx.x] = x == 12345 ? 7 : N; }\n";
+	"  if (blockIdx.x == 0) out[threadIdx.x] = x == 12345 ? 7 : N; }\n";
 
 enum { COUNT = 1000 };
 
@@ -518,7 +519,8 @@ TUNE_TEST(a_changed_header_is_another_source)
 	compile.include_dirs = folders;
 	tunable.compile = &compile;
 	tunable.source = "#include \"file.h\"\n#include \"memory.h\"\n"
-		"__global__ void k(int *out, int n) { out[threadIdx.x] = STEPS + PLUS; }";
+		"__global__ void k(int *out, int n)\n"
+		"{ if (blockIdx.x == 0) out[threadIdx.x] = STEPS + PLUS; }";
 	ok(tune("k"));
 	ok(find());
 	texts[0] = "#define PLUS 2\n";
