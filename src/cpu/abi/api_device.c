@@ -38,7 +38,7 @@ static void device_read_cpuinfo(const char *key, char *value, size_t size)
 
 static void device_write_name(char *out, size_t size)
 {
-	char model[128];
+	char model[96];
 	device_read_cpuinfo("model name", model, sizeof(model));
 	snprintf(out, size, "Kudzu CPU device: %s",
 		*model != '\0' ? model : "unknown processor");
