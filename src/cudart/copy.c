@@ -137,7 +137,7 @@ cudaError_t copy_give(struct cudaMemcpy3DParms *out, const CUDA_MEMCPY3D *copy)
 	return cudaSuccess;
 }
 
-static cudaError_t copy_run(const struct copy_order *order, const CUDA_MEMCPY3D *copy)
+static cudaError_t copy_carry_out(const struct copy_order *order, const CUDA_MEMCPY3D *copy)
 {
 	if (copy->WidthInBytes == 0 || copy->Height == 0 || copy->Depth == 0) {
 		return cudaSuccess;
@@ -152,7 +152,7 @@ static cudaError_t copy_3d(const struct copy_order *order, const struct cudaMemc
 	CUDA_MEMCPY3D copy;
 	cudaError_t code = !p ? cudaErrorInvalidValue : state_enter();
 	code = code ? code : copy_describe(&copy, p);
-	return state_leave(code ? code : copy_run(order, &copy));
+	return state_leave(code ? code : copy_carry_out(order, &copy));
 }
 
 COPY_NOW(cudaMemcpy3D, (const struct cudaMemcpy3DParms *p), copy_3d(&order, p))
@@ -185,10 +185,10 @@ static cudaError_t copy_rows(const struct copy_order *order, const struct copy_s
 	copy.WidthInBytes = width;
 	copy.Height = height;
 	copy.Depth = 1;
-	return copy_run(order, &copy);
+	return copy_carry_out(order, &copy);
 }
 
-static cudaError_t copy_2d(const struct copy_order *order, struct copy_side to,
+static cudaError_t copy_flat(const struct copy_order *order, struct copy_side to,
 	struct copy_side from, size_t width, size_t height, int kind)
 {
 	cudaError_t code = copy_check_kind(kind);
@@ -198,32 +198,32 @@ static cudaError_t copy_2d(const struct copy_order *order, struct copy_side to,
 
 COPY_NOW(cudaMemcpy2D, (void *to, size_t to_pitch, const void *from, size_t from_pitch,
 	size_t width, size_t height, int kind),
-	copy_2d(&order, copy_memory(to, to_pitch, height), copy_memory(from, from_pitch, height),
+	copy_flat(&order, copy_memory(to, to_pitch, height), copy_memory(from, from_pitch, height),
 		width, height, kind))
 COPY_IN_STREAM(cudaMemcpy2DAsync, (void *to, size_t to_pitch, const void *from, size_t from_pitch,
 	size_t width, size_t height, int kind, cudaStream_t stream),
-	copy_2d(&order, copy_memory(to, to_pitch, height), copy_memory(from, from_pitch, height),
+	copy_flat(&order, copy_memory(to, to_pitch, height), copy_memory(from, from_pitch, height),
 		width, height, kind))
 COPY_NOW(cudaMemcpy2DToArray, (cudaArray_t to, size_t x, size_t y, const void *from, size_t pitch,
 	size_t width, size_t height, int kind),
-	copy_2d(&order, copy_array(to, x, y), copy_memory(from, pitch, height), width, height,
+	copy_flat(&order, copy_array(to, x, y), copy_memory(from, pitch, height), width, height,
 		kind))
 COPY_IN_STREAM(cudaMemcpy2DToArrayAsync, (cudaArray_t to, size_t x, size_t y, const void *from,
 	size_t pitch, size_t width, size_t height, int kind, cudaStream_t stream),
-	copy_2d(&order, copy_array(to, x, y), copy_memory(from, pitch, height), width, height,
+	copy_flat(&order, copy_array(to, x, y), copy_memory(from, pitch, height), width, height,
 		kind))
 COPY_NOW(cudaMemcpy2DFromArray, (void *to, size_t pitch, cudaArray_t from, size_t x, size_t y,
 	size_t width, size_t height, int kind),
-	copy_2d(&order, copy_memory(to, pitch, height), copy_array(from, x, y), width, height,
+	copy_flat(&order, copy_memory(to, pitch, height), copy_array(from, x, y), width, height,
 		kind))
 COPY_IN_STREAM(cudaMemcpy2DFromArrayAsync, (void *to, size_t pitch, cudaArray_t from, size_t x,
 	size_t y, size_t width, size_t height, int kind, cudaStream_t stream),
-	copy_2d(&order, copy_memory(to, pitch, height), copy_array(from, x, y), width, height,
+	copy_flat(&order, copy_memory(to, pitch, height), copy_array(from, x, y), width, height,
 		kind))
 COPY_NOW(cudaMemcpy2DArrayToArray, (cudaArray_t to, size_t to_x, size_t to_y, cudaArray_t from,
 	size_t from_x, size_t from_y, size_t width, size_t height, int kind),
-	copy_2d(&order, copy_array(to, to_x, to_y), copy_array(from, from_x, from_y), width, height,
-		kind))
+	copy_flat(&order, copy_array(to, to_x, to_y), copy_array(from, from_x, from_y), width,
+		height, kind))
 
 /* --- A number of bytes, in rows of an array --- */
 
@@ -325,7 +325,7 @@ static cudaError_t copy_peer(const struct copy_order *order, const struct cudaMe
 			p->dstArray, p->dstPos, p->dstPtr, p->extent, cudaMemcpyDefault};
 		code = copy_describe(&copy, &same);
 	}
-	return state_leave(code ? code : copy_run(order, &copy));
+	return state_leave(code ? code : copy_carry_out(order, &copy));
 }
 
 COPY_NOW(cudaMemcpy3DPeer, (const struct cudaMemcpy3DPeerParms *p), copy_peer(&order, p))
@@ -393,7 +393,7 @@ API(cudaDeviceDisablePeerAccess, int peer)
 
 /* --- Fills --- */
 
-static cudaError_t copy_fill_rows(const struct copy_order *order, void *memory, size_t pitch,
+static cudaError_t copy_fill_2d(const struct copy_order *order, void *memory, size_t pitch,
 	int value, struct cudaExtent extent)
 {
 	const CUdeviceptr at = (CUdeviceptr)(uintptr_t)memory;
@@ -420,7 +420,7 @@ static cudaError_t copy_fill(const struct copy_order *order, struct cudaPitchedP
 		code = cudaErrorInvalidValue;
 	}
 	for (size_t i = 0; !code && i < extent.depth; i++) {
-		code = copy_fill_rows(order, (char *)memory.ptr + i * memory.pitch * memory.ysize,
+		code = copy_fill_2d(order, (char *)memory.ptr + i * memory.pitch * memory.ysize,
 			memory.pitch, value, extent);
 	}
 	return state_leave(code);

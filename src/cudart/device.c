@@ -107,7 +107,7 @@ API(cudaDeviceSynchronize, void)
 API(cudaDriverGetVersion, int *version)
 {
 	cudaError_t code = !version ? cudaErrorInvalidValue : state_begin();
-	if (code == cudaErrorInsufficientDriver) { /* there is none: not an error here */
+	if (code == cudaErrorInsufficientDriver) { /* no driver is not an error here */
 		*version = 0;
 		return cudaSuccess;
 	}

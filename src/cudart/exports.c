@@ -2,18 +2,9 @@
 /* The functions of exports.def that are a call of the driver, or not there. */
 #include "base/common.h"
 
+#include "cudart/exports.h"
 #include "cudart/log.h"
 #include "cudart/state.h"
-
-/* In which library a row is. */
-#define IN_ALL(...) __VA_ARGS__
-#if KZ_CUDART == 12
-#define IN_V12(...) __VA_ARGS__
-#define IN_V13(...)
-#else
-#define IN_V12(...)
-#define IN_V13(...) __VA_ARGS__
-#endif
 
 #define ADDRESS(memory) ((CUdeviceptr)(uintptr_t)(memory))
 

@@ -62,7 +62,7 @@ static cudaError_t launch_error(CUresult result, dim3 grid, dim3 block, size_t s
 	return cudaErrorInvalidValue;
 }
 
-static cudaError_t launch_kernel(CUkernel kernel, const struct state_call *call, void **arguments,
+static cudaError_t launch_ready(CUkernel kernel, const struct state_call *call, void **arguments,
 	bool is_cooperative)
 {
 	const dim3 grid = call->grid, block = call->block;
@@ -90,7 +90,7 @@ static cudaError_t launch_symbol(const void *symbol, const struct state_call *ca
 		code = register_kernel(&kernel, symbol);
 	}
 	if (!code) {
-		code = launch_kernel(kernel, call, arguments, is_cooperative);
+		code = launch_ready(kernel, call, arguments, is_cooperative);
 	}
 	return state_leave(code);
 }
@@ -123,7 +123,7 @@ API(cudaLaunchCooperativeKernel_ptsz, const void *symbol, dim3 grid, dim3 block,
 		state_per_thread(stream)}, arguments, true);
 }
 
-/* A stub asks once for its kernel, and goes on without if there is none. */
+/* A stub asks once for its kernel, and goes on if it does not get one. */
 API(__cudaGetKernel, CUkernel *out, const void *symbol)
 {
 	cudaError_t code = state_enter();
@@ -139,7 +139,7 @@ static cudaError_t launch_handle(CUkernel kernel, const struct state_call *call,
 {
 	cudaError_t code = state_enter();
 	if (!code) {
-		code = kernel ? launch_kernel(kernel, call, arguments, false) : register_failure();
+		code = kernel ? launch_ready(kernel, call, arguments, false) : register_failure();
 	}
 	return state_leave(code);
 }

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static void log_write(const char *format, va_list values)
+static void log_to_stderr(const char *format, va_list values)
 {
 	char line[1024];
 	int len = snprintf(line, sizeof(line), "kudzu cudart: ");
@@ -36,7 +36,7 @@ void log_line(const char *format, ...)
 	if (wanted && *wanted && strcmp(wanted, "0") != 0) {
 		va_list values;
 		va_start(values, format);
-		log_write(format, values);
+		log_to_stderr(format, values);
 		va_end(values);
 	}
 }
@@ -45,6 +45,6 @@ void log_always(const char *format, ...)
 {
 	va_list values;
 	va_start(values, format);
-	log_write(format, values);
+	log_to_stderr(format, values);
 	va_end(values);
 }

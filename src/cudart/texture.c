@@ -159,46 +159,24 @@ API(cudaCreateSurfaceObject, CUsurfObject *out, const struct cudaResourceDesc *r
 	return state_leave(code ? code : driver_error(driver.cuSurfObjectCreate(out, &from)));
 }
 
-API(cudaGetTextureObjectResourceDesc, struct cudaResourceDesc *out, CUtexObject texture)
-{
-	CUDA_RESOURCE_DESC is;
-	cudaError_t code = !out ? cudaErrorInvalidValue : state_enter();
-	code = code ? code : driver_error(driver.cuTexObjectGetResourceDesc(&is, texture));
-	if (!code) {
-		texture_give_resource(out, &is);
+/* What an object was made of: the driver's description, as the runtime has it. */
+#define TEXTURE_GET(name, type, driver_type, cu, give)                                             \
+	API(name, struct type *out, unsigned long long object)                                     \
+	{                                                                                          \
+		driver_type is;                                                                    \
+		cudaError_t code = !out ? cudaErrorInvalidValue : state_enter();                   \
+		code = code ? code : driver_error(driver.cu(&is, object));                         \
+		if (!code) {                                                                       \
+			give(out, &is);                                                            \
+		}                                                                                  \
+		return state_leave(code);                                                          \
 	}
-	return state_leave(code);
-}
 
-API(cudaGetTextureObjectTextureDesc, struct cudaTextureDesc *out, CUtexObject texture)
-{
-	CUDA_TEXTURE_DESC is;
-	cudaError_t code = !out ? cudaErrorInvalidValue : state_enter();
-	code = code ? code : driver_error(driver.cuTexObjectGetTextureDesc(&is, texture));
-	if (!code) {
-		texture_give_sampling(out, &is);
-	}
-	return state_leave(code);
-}
-
-API(cudaGetTextureObjectResourceViewDesc, struct cudaResourceViewDesc *out, CUtexObject texture)
-{
-	CUDA_RESOURCE_VIEW_DESC is;
-	cudaError_t code = !out ? cudaErrorInvalidValue : state_enter();
-	code = code ? code : driver_error(driver.cuTexObjectGetResourceViewDesc(&is, texture));
-	if (!code) {
-		texture_give_view(out, &is);
-	}
-	return state_leave(code);
-}
-
-API(cudaGetSurfaceObjectResourceDesc, struct cudaResourceDesc *out, CUsurfObject surface)
-{
-	CUDA_RESOURCE_DESC is;
-	cudaError_t code = !out ? cudaErrorInvalidValue : state_enter();
-	code = code ? code : driver_error(driver.cuSurfObjectGetResourceDesc(&is, surface));
-	if (!code) {
-		texture_give_resource(out, &is);
-	}
-	return state_leave(code);
-}
+TEXTURE_GET(cudaGetTextureObjectResourceDesc, cudaResourceDesc, CUDA_RESOURCE_DESC,
+	cuTexObjectGetResourceDesc, texture_give_resource)
+TEXTURE_GET(cudaGetTextureObjectTextureDesc, cudaTextureDesc, CUDA_TEXTURE_DESC,
+	cuTexObjectGetTextureDesc, texture_give_sampling)
+TEXTURE_GET(cudaGetTextureObjectResourceViewDesc, cudaResourceViewDesc, CUDA_RESOURCE_VIEW_DESC,
+	cuTexObjectGetResourceViewDesc, texture_give_view)
+TEXTURE_GET(cudaGetSurfaceObjectResourceDesc, cudaResourceDesc, CUDA_RESOURCE_DESC,
+	cuSurfObjectGetResourceDesc, texture_give_resource)

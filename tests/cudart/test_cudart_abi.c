@@ -8,6 +8,7 @@
 #include "layout.h"
 #include "program.h"
 
+#include "cudart/exports.h"
 #include "support/suite.h"
 
 #include <dlfcn.h>
@@ -37,14 +38,6 @@ END_TEST
 
 /* Every name that the table gives to this library. */
 static const char *const names[] = {
-#define IN_ALL(...) __VA_ARGS__
-#if KZ_CUDART == 12
-#define IN_V12(...) __VA_ARGS__
-#define IN_V13(...)
-#else
-#define IN_V12(...)
-#define IN_V13(...) __VA_ARGS__
-#endif
 #define CALL(name, in, ...) IN_##in(#name,)
 #define BARE(name, in, ...) IN_##in(#name,)
 #define STREAM(name, in, ...) IN_##in(#name, #name "_ptsz",)
