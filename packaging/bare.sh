@@ -37,7 +37,7 @@ bare_can_mount() {
 	mount -t proc proc "$root/proc" 2>/dev/null && umount "$root/proc"
 }
 
-# bare_make SUITE PACKAGES: or set `why` to the reason why there is none.  With what the kernel has, as
+# bare_make SUITE PACKAGES: or set `why` to the reason why it cannot be made.  With what the kernel has, as
 # the machine would boot; the network's settings; Debian's own list of sources when this machine has
 # one; and the certificates where a proxy needs its own.
 bare_make() {

@@ -25,7 +25,7 @@ static const char source[] =
 	"			+ from[at + n] - 4 * from[at]);\n"
 	"}\n";
 
-/* Memory of the host, freed with free; all ranks end where there is none. */
+/* Memory of the host, freed with free; if it runs out, all ranks end. */
 static void *heat_alloc(int64_t size)
 {
 	void *memory = malloc((size_t)size);

@@ -196,6 +196,7 @@ bool device_memory_create(struct device_memory **out, unsigned devices, size_t l
 /* Bits of device_memory.held: one for each device with an own_count, one for each with a
  * pool_count, and one for all reserved addresses. */
 enum { HELD_IN_POOLS = MEMORY_MAX_DEVICES, HELD_RESERVED = 2 * MEMORY_MAX_DEVICES };
+_Static_assert(HELD_RESERVED < 64, "a bit of device_memory.held for each count");
 
 /* Count a range that not every device may access: one more, or one less. */
 static void memory_count_range(struct device_memory *memory, const struct memory_range *range,

@@ -146,7 +146,8 @@ CUresult function_code(const char *call, struct function *function, const uint32
  * unless it was asked to. */
 void function_ask_better(struct function *function, const struct jit_code *code);
 /* The same code without questions about the memory of other devices, for a launch that may access
- * all memory; NULL: there is none, or none yet.  If it is `wanted`, the background compiles it. */
+ * all memory; NULL if it is not compiled, or not yet.  If it is `wanted`, the background compiles
+ * it. */
 const struct jit_code *function_unchecked(struct function *function, const struct jit_code *code,
 	bool wanted);
 /* Compile the best code of a function that is compiled, and wait for what the background

@@ -227,7 +227,7 @@ bool heap_covers(const struct heap *heap, uint64_t address)
 	return address - heap->base < (uint64_t)heap->count * HEAP_ALIGN;
 }
 
-/* The first unit of the block in use that has an address of the range; NULL: there is none. */
+/* The first unit of the block in use that has an address of the range; NULL if no block has it. */
 static const struct unit *heap_unit_of(const struct heap *heap, uint64_t address)
 {
 	const uint64_t at = (address - heap->base) / HEAP_ALIGN, begin = heap->units[at].next;

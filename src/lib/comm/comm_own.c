@@ -9,7 +9,7 @@
  * in one pass, with as few bytes as any algorithm moves.  A copy is a task with one operand.
  *
  * The tasks of small arrays run on one member, so an all-reduce is one launch.  The order of the
- * operands, and so the result, is the same whoever does a task.
+ * operands, and so the result, is the same whichever member does a task.
  */
 #include "base/common.h"
 
