@@ -82,10 +82,10 @@ static CUresult add_on(int device, CUdeviceptr address)
 
 static void check_words(CUdeviceptr address, uint32_t expected)
 {
-	uint32_t words[N];
-	OK(cuMemcpyDtoH_v2(words, address, sizeof(words)));
+	uint32_t values[N];
+	OK(cuMemcpyDtoH_v2(values, address, sizeof(values)));
 	for (int i = 0; i < N; i++) {
-		ck_assert_uint_eq(words[i], expected);
+		ck_assert_uint_eq(values[i], expected);
 	}
 }
 
@@ -274,34 +274,34 @@ END_TEST
 
 START_TEST(memory_registered_in_one_context_is_registered_in_all)
 {
-	static uint32_t words[N];
+	static uint32_t values[N];
 	CUdeviceptr address;
 	CUcontext owner;
 	int ordinal = -1;
 	unsigned flags;
 	OK(cuCtxSetCurrent(contexts[2]));
-	OK(cuMemHostRegister_v2(words, sizeof(words), 0));
+	OK(cuMemHostRegister_v2(values, sizeof(values), 0));
 	for (int i = -1; i < COUNT; i++) {
 		OK(cuCtxSetCurrent(i < 0 ? NULL : contexts[i]));
 		OK(cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
-			(uintptr_t)&words[1]));
+			(uintptr_t)&values[1]));
 		ck_assert_int_eq(ordinal, 2);
 		OK(cuPointerGetAttribute(&owner, CU_POINTER_ATTRIBUTE_CONTEXT,
-			(uintptr_t)words));
+			(uintptr_t)values));
 		ck_assert_ptr_eq(owner, contexts[2]);
 	}
 	OK(cuCtxSetCurrent(contexts[0]));
-	OK(cuMemHostGetFlags(&flags, words));
-	OK(cuMemHostGetDevicePointer_v2(&address, words, 0));
+	OK(cuMemHostGetFlags(&flags, values));
+	OK(cuMemHostGetDevicePointer_v2(&address, values, 0));
 	OK(add_on(0, address));
-	ck_assert_uint_eq(words[N - 1], 7);
-	FAILS(HOST_MEMORY_ALREADY_REGISTERED, cuMemHostRegister_v2(&words[1], 4, 0));
-	OK(cuMemHostUnregister(words));
-	FAILS(HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(words));
-	OK(cuMemHostRegister_v2(words, sizeof(words), 0));
+	ck_assert_uint_eq(values[N - 1], 7);
+	FAILS(HOST_MEMORY_ALREADY_REGISTERED, cuMemHostRegister_v2(&values[1], 4, 0));
+	OK(cuMemHostUnregister(values));
+	FAILS(HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(values));
+	OK(cuMemHostRegister_v2(values, sizeof(values), 0));
 	OK(cuDevicePrimaryCtxReset_v2(0));
 	OK(cuCtxSetCurrent(contexts[1]));
-	FAILS(HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(words));
+	FAILS(HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(values));
 	OK(cuDevicePrimaryCtxRetain(&contexts[0], 0));
 }
 END_TEST
@@ -329,15 +329,15 @@ END_TEST
 /* Every copy and fill of device 0 that touches memory of device 1, in two directions. */
 static void check_copies(CUresult expected, CUdeviceptr theirs)
 {
-	uint32_t words[N] = {0};
+	uint32_t values[N] = {0};
 	CUdeviceptr own = alloc_on(0, 4 * N);
 	const CUDA_MEMCPY3D copy_3d = {.srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = theirs,
 		.dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = own, .WidthInBytes = 4 * N,
 		.Height = 1, .Depth = 1};
 	ck_assert_int_eq(cuMemcpy(own, theirs, 4 * N), expected);
 	ck_assert_int_eq(cuMemcpyDtoDAsync_v2(theirs, own, 4 * N, NULL), expected);
-	ck_assert_int_eq(cuMemcpyDtoH_v2(words, theirs + 4, 4), expected);
-	ck_assert_int_eq(cuMemcpyHtoD_v2(theirs, words, sizeof(words)), expected);
+	ck_assert_int_eq(cuMemcpyDtoH_v2(values, theirs + 4, 4), expected);
+	ck_assert_int_eq(cuMemcpyHtoD_v2(theirs, values, sizeof(values)), expected);
 	ck_assert_int_eq(cuMemcpy3D_v2(&copy_3d), expected);
 	ck_assert_int_eq(cuMemsetD32_v2(theirs, 5, N), expected);
 	OK(cuMemcpy(own, theirs, 0));
@@ -529,7 +529,7 @@ END_TEST
 
 START_TEST(graph_has_kernels_of_two_devices)
 {
-	CUdeviceptr words[2] = {alloc_on(0, 4 * N), alloc_on(1, 4 * N)};
+	CUdeviceptr values[2] = {alloc_on(0, 4 * N), alloc_on(1, 4 * N)};
 	CUstream streams[2];
 	CUevent events[2];
 	CUgraph graph;
@@ -541,21 +541,21 @@ START_TEST(graph_has_kernels_of_two_devices)
 	}
 	OK(cuCtxSetCurrent(contexts[0]));
 	OK(cuStreamBeginCapture_v2(streams[0], CU_STREAM_CAPTURE_MODE_GLOBAL));
-	OK(launch_add(adds[0], words[0], N, streams[0]));
+	OK(launch_add(adds[0], values[0], N, streams[0]));
 	OK(cuEventRecord(events[0], streams[0]));
 	OK(cuCtxSetCurrent(contexts[1]));
 	OK(cuStreamWaitEvent(streams[1], events[0], 0));
-	OK(launch_add(adds[1], words[1], N, streams[1]));
+	OK(launch_add(adds[1], values[1], N, streams[1]));
 	OK(cuEventRecord(events[1], streams[1]));
 	OK(cuCtxSetCurrent(contexts[0]));
 	OK(cuStreamWaitEvent(streams[0], events[1], 0));
-	OK(launch_add(adds[0], words[0], N, streams[0]));
+	OK(launch_add(adds[0], values[0], N, streams[0]));
 	OK(cuStreamEndCapture(streams[0], &graph));
 	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
 	OK(cuGraphLaunch(exec, streams[0]));
 	OK(cuStreamSynchronize(streams[0]));
-	check_words(words[0], 14);
-	check_words(words[1], 7);
+	check_words(values[0], 14);
+	check_words(values[1], 7);
 	OK(cuGraphExecDestroy(exec));
 	OK(cuGraphDestroy(graph));
 }
