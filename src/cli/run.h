@@ -24,24 +24,24 @@ struct run {
 	const char *device; /* NULL: the default */
 	struct source_options source;
 	kz_dim3 grid, block;
-	bool has_grid, has_block;
 	int64_t shared_size;
-	bool is_cooperative;
-	int64_t times;      /* --time; 0: not asked for */
-	bool watch;
-	const char *check;  /* --check: which checks; NULL: not asked for */
-	const char *report; /* --report, a file; NULL: none */
-	bool profiles;      /* --profile, */
-	const char *profile; /* and its file; NULL: a table on standard output */
-	bool is_rehearsal;  /* of --schedules: nothing is shown */
-	int64_t schedules;  /* --schedules; 0: not asked for */
-	int64_t seed;       /* of the schedule that runs; 0: the usual order, */
+	int64_t times;       /* --time; 0: not asked for */
+	const char *check;   /* --check: which checks; NULL: not asked for */
+	const char *report;  /* --report, a file; NULL: none */
+	const char *profile; /* of `profiles`: a file; NULL: a table on standard output */
+	int64_t schedules;   /* --schedules; 0: not asked for */
+	int64_t seed;        /* of the schedule that runs; 0: the usual order, */
 	char *kept[RUN_MAX]; /* in which the arrays got these bytes; */
-	int64_t differing;  /* so many seeds have given others, */
-	int64_t first_seed; /* and this one first */
+	int64_t differing;   /* so many seeds have given others, */
+	int64_t first_seed;  /* and this one first */
 	struct run_out outs[RUN_MAX];
 	int out_count;
-	char **words;       /* the arguments of the kernel ... */
+	bool has_grid, has_block;
+	bool is_cooperative;
+	bool watch;
+	bool profiles;     /* --profile */
+	bool is_rehearsal; /* of --schedules: nothing is shown */
+	char **words;      /* the arguments of the kernel ... */
 	size_t count;
 	struct argument arguments[RUN_MAX]; /* ... and what they say */
 };
