@@ -60,17 +60,8 @@ void node_data_release(struct node_data *data)
 
 static bool graph_make_room(struct edges *edges)
 {
-	if (edges->count < edges->room) {
-		return true;
-	}
-	size_t room = edges->room > 0 ? edges->room * 2 : 4;
-	size_t size;
-	struct edge *list = size_mul(&size, room, sizeof(*list)) ? mem_realloc(edges->list, size)
-		: NULL;
-	if (list) {
-		edges->list = list;
-		edges->room = room;
-	}
+	struct edge *list = mem_grow(edges->list, edges->count, &edges->room, sizeof(*list));
+	edges->list = list ? list : edges->list;
 	return list;
 }
 

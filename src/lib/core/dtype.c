@@ -119,15 +119,11 @@ kz_dtype dtype_struct(const char *name)
 /* Append to the list; the lock is held. */
 static kz_status dtype_add_struct(const char *name, int64_t size, kz_error *err)
 {
-	if (struct_count == struct_room) {
-		size_t room = struct_room ? 2 * struct_room : 8;
-		struct dtype *grown = mem_realloc(structs, room * sizeof(*structs));
-		if (!grown) {
-			return error_no_memory(err);
-		}
-		structs = grown;
-		struct_room = room;
+	struct dtype *grown = mem_grow(structs, struct_count, &struct_room, sizeof(*structs));
+	if (!grown) {
+		return error_no_memory(err);
 	}
+	structs = grown;
 	char *copy = mem_strdup(name);
 	if (!copy) {
 		return error_no_memory(err);

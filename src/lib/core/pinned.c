@@ -47,16 +47,12 @@ static bool pinned_list_add(struct pinned_list *list, struct memory *memory)
 {
 	pthread_mutex_lock(&list->lock);
 	size_t count = atomic_load(&list->count);
-	if (count == list->room) {
-		size_t room = count ? 2 * count : 16;
-		struct memory **items = mem_realloc(list->items, room * sizeof(struct memory *));
-		if (!items) {
-			pthread_mutex_unlock(&list->lock);
-			return false;
-		}
-		list->items = items;
-		list->room = room;
+	struct memory **items = mem_grow(list->items, count, &list->room, sizeof(struct memory *));
+	if (!items) {
+		pthread_mutex_unlock(&list->lock);
+		return false;
 	}
+	list->items = items;
 	size_t place = pinned_count_below(list, memory->address);
 	memmove(&list->items[place + 1], &list->items[place],
 		(count - place) * sizeof(struct memory *));

@@ -171,15 +171,11 @@ static void diagnostic_read_body(struct str *details, struct slice *excerpt, con
 
 static kz_diagnostic *diagnostic_add(struct kz_diagnostics *list)
 {
-	if (list->count == list->room) {
-		size_t room = list->room ? list->room * 2 : 8;
-		kz_diagnostic *grown = mem_realloc(list->items, room * sizeof(*grown));
-		if (!grown) {
-			return NULL;
-		}
-		list->items = grown;
-		list->room = room;
+	kz_diagnostic *items = mem_grow(list->items, list->count, &list->room, sizeof(*items));
+	if (!items) {
+		return NULL;
 	}
+	list->items = items;
 	kz_diagnostic *item = &list->items[list->count++];
 	memset(item, 0, sizeof(*item));
 	return item;

@@ -70,16 +70,13 @@ static int64_t ptx_size_of_type(const struct ptx_token *type)
 
 static struct rtc_param *ptx_entry_grow(struct entry *entry)
 {
-	if (entry->count == entry->cap) {
-		size_t cap = entry->cap ? entry->cap * 2 : 8;
-		struct rtc_param *grown = mem_realloc(entry->params, cap * sizeof(*grown));
-		if (!grown) {
-			entry->no_memory = true;
-			return NULL;
-		}
-		entry->params = grown;
-		entry->cap = cap;
+	struct rtc_param *params = mem_grow(entry->params, entry->count, &entry->cap,
+		sizeof(*params));
+	if (!params) {
+		entry->no_memory = true;
+		return NULL;
 	}
+	entry->params = params;
 	return &entry->params[entry->count++];
 }
 

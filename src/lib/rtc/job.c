@@ -60,16 +60,12 @@ struct options {
 static void job_options_add(struct options *options, const char *prefix, const char *text)
 {
 	struct str option = STR_INIT;
-	if (options->count == options->cap) {
-		size_t cap = options->cap ? options->cap * 2 : 32;
-		char **grown = mem_realloc(options->items, cap * sizeof(*grown));
-		if (!grown) {
-			options->no_memory = true;
-			return;
-		}
-		options->items = grown;
-		options->cap = cap;
+	char **items = mem_grow(options->items, options->count, &options->cap, sizeof(*items));
+	if (!items) {
+		options->no_memory = true;
+		return;
 	}
+	options->items = items;
 	str_add(&option, prefix);
 	str_add(&option, text);
 	char *taken = str_take(&option);

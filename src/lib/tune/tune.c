@@ -147,15 +147,12 @@ static kz_status tune_add(bool *is_possible, kz_tuning *tuning, const kz_tunable
 	int64_t index, const struct tune_run *run, kz_error *err)
 {
 	struct tune_space *space = &tuning->space;
-	if (tuning->count == tuning->room) {
-		size_t room = tuning->room ? 2 * tuning->room : BATCH;
-		struct tune_trial *more = mem_realloc(tuning->trials, room * sizeof(*more));
-		if (!more) {
-			return error_no_memory(err);
-		}
-		tuning->trials = more;
-		tuning->room = room;
+	struct tune_trial *trials = mem_grow(tuning->trials, tuning->count, &tuning->room,
+		sizeof(*trials));
+	if (!trials) {
+		return error_no_memory(err);
 	}
+	tuning->trials = trials;
 	struct tune_trial *trial = &tuning->trials[tuning->count];
 	const struct arena_mark before = arena_mark(&space->arena);
 	int64_t *values = arena_alloc(&space->arena, space->count, sizeof(*values));
