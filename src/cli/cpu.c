@@ -117,8 +117,9 @@ static int cpu_open_program(const char *program)
 	for (const char *at = folders ? folders : ""; at;
 		at = strchr(at, ':') ? strchr(at, ':') + 1 : NULL) {
 		int length = (int)strcspn(at, ":");
-		snprintf(path, sizeof(path), "%.*s%s%s", length, at, length ? "/" : "", program);
-		if (access(path, X_OK) == 0) {
+		const int size = snprintf(path, sizeof(path), "%.*s%s%s", length, at,
+			length ? "/" : "", program);
+		if (size < PATH_MAX && access(path, X_OK) == 0) {
 			return open(path, O_RDONLY | O_CLOEXEC);
 		}
 	}

@@ -483,9 +483,10 @@ API(nvmlDeviceGetPciInfo_v3, nvmlDevice_t device, struct nvml_pci *out)
 	struct kudzu_device facts;
 	nvmlReturn_t result = nvml_ask(device, out, &facts);
 	if (result == NVML_SUCCESS) {
-		*out = (struct nvml_pci){.device = device->number};
-		snprintf(out->legacy_id, sizeof(out->legacy_id), "0000:00:%02X.0", device->number);
-		snprintf(out->id, sizeof(out->id), "00000000:00:%02X.0", device->number);
+		const unsigned char number = (unsigned char)device->number;
+		*out = (struct nvml_pci){.device = number};
+		snprintf(out->legacy_id, sizeof(out->legacy_id), "0000:00:%02X.0", number);
+		snprintf(out->id, sizeof(out->id), "00000000:00:%02X.0", number);
 	}
 	return result;
 }

@@ -110,12 +110,19 @@ static int64_t values_signed(const struct rt_made *made, unsigned i)
 	return (int64_t)(made->values[i] << unused) >> unused;
 }
 
+/* The longest text is a pair of numbers with nine digits each. */
+struct values_text {
+	char chars[52];
+};
+
 /* A pair as "(1, 2)". */
-static void values_write(char *text, size_t size, const struct rt_made *made, unsigned i)
+static void values_write(struct values_text *out, const struct rt_made *made, unsigned i)
 {
+	char *text = out->chars;
+	const size_t size = sizeof(out->chars);
 	const enum ptx_type type = values_type(made, i);
 	const uint64_t bits = made->values[i];
-	char low[32], high[32];
+	char low[24], high[24];
 	double real;
 	switch (type) {
 	case PTX_F64:
@@ -182,15 +189,17 @@ static bool values_has(const struct rt_made *made, unsigned i)
 
 static void values_describe_float(char *text, size_t size, const struct rt_made *made)
 {
-	char value[80];
-	values_write(value, sizeof(value), made, 0);
+	static_assert(sizeof(((struct report_side *)NULL)->what) > 80
+		+ countof(made->values) * sizeof(struct values_text), "all operands fit");
+	struct values_text value;
+	values_write(&value, made, 0);
 	int length = snprintf(text, size, "this %s makes %s%s",
-		values_words[values_find_words(made->op)].words, value,
+		values_words[values_find_words(made->op)].words, value.chars,
 		values_has(made, 1) ? " out of " : "");
 	for (unsigned i = 1; values_has(made, i) && length < (int)size; i++) {
-		values_write(value, sizeof(value), made, i);
+		values_write(&value, made, i);
 		length += snprintf(text + length, size - (size_t)length, "%s%s",
-			i == 1 ? "" : values_has(made, i + 1) ? ", " : " and ", value);
+			i == 1 ? "" : values_has(made, i + 1) ? ", " : " and ", value.chars);
 	}
 }
 
@@ -217,14 +226,14 @@ static void values_describe_overflow(char *text, size_t size, const struct rt_ma
 static void values_describe_int(char *text, size_t size, const struct rt_made *made)
 {
 	const char *words = values_words[values_find_words(made->op)].words;
-	char value[32];
+	struct values_text value;
 	if (strcmp(words, "shift") == 0
 	    && made->values[2] >= ptx_type_bits(values_type(made, 1))) {
 		snprintf(text, size, "this shift of a number of %u bits is by %" PRIu64,
 			ptx_type_bits(values_type(made, 1)), made->values[2]);
 	} else if ((made->op == PTX_OP_DIV || made->op == PTX_OP_REM) && made->values[2] == 0) {
-		values_write(value, sizeof(value), made, 1);
-		snprintf(text, size, "this %s of %s by 0", words, value);
+		values_write(&value, made, 1);
+		snprintf(text, size, "this %s of %s by 0", words, value.chars);
 	} else {
 		values_describe_overflow(text, size, made);
 	}
