@@ -76,8 +76,10 @@ $(call objects,$(call sources-in,lib/cuda)): $(BUILD)/folders.flags
 $(BUILD)/src/cpu/%.o: private EXTRA = -ftls-model=initial-exec
 # The runtime of CUDA 12, whose structs and functions differ from those of 13.
 $(BUILD)/cudart12/%.o: private EXTRA = -DKZ_CUDART=12
-# Loops over lanes become vectors.
-$(BUILD)/src/cpu/runtime/texture_%.o: private EXTRA = -ftls-model=initial-exec -O3
+# Loops over lanes become vectors, also those with comparisons of floats, whose exceptions nobody
+# looks at.
+$(BUILD)/src/cpu/runtime/texture_%.o: private EXTRA = -ftls-model=initial-exec -O3 \
+	-fno-trapping-math
 $(BUILD)/src/cpu/codegen/%.o: private EXTRA = @$(BUILD)/llvm.flags
 $(call objects,$(call sources-in,$(filter cpu/codegen%,$(call folders-of,llvm)))): $(BUILD)/llvm.flags
 # The loader's auditor has no C library, which sanitizers would call, and at -O2 gcc for a loop that

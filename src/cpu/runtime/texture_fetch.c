@@ -14,6 +14,16 @@
 
 #include "cpu/runtime/texture_parts.h"
 
+/* Positions beyond this are all the same: outside. */
+static const double FAR = 1 << 30;
+
+static double texture_within(double value, double low, double high)
+{
+	value = value < low ? low : value;
+	value = value > high ? high : value;
+	return isnan(value) ? 0 : value;
+}
+
 /* --- Texels --- */
 
 bool texture_reads_integers(const struct texture *t)
@@ -22,8 +32,7 @@ bool texture_reads_integers(const struct texture *t)
 		&& (t->format.bits == 32 || t->sampler.reads_integers);
 }
 
-/* The upper 16 bits of the float that each value of a channel is. */
-static const uint16_t srgb_floats[256] = {
+const uint16_t texture_srgb[256] = {
 #include "cpu/runtime/srgb.def"
 };
 
@@ -33,24 +42,16 @@ static bool texture_is_srgb(const struct texture *t, unsigned channel)
 		&& channel < 3;
 }
 
-/* Decode a channel from its stored bits. */
-uint32_t texture_decode(const struct texture *t, unsigned channel, uint32_t stored)
+enum decoding texture_decoding(const struct texture *t, unsigned channel)
 {
-	const struct texel_format *format = &t->format;
-	unsigned unused = 32u - format->bits;
-	int32_t extended = (int32_t)(stored << unused) >> unused;
-	double most = (double)(UINT32_MAX >> (unused + (format->kind == TEXEL_SINT)));
-	if (format->kind == TEXEL_FLOAT) {
-		return format->bits == 16 ? rt_half_to_float(stored) : stored;
+	const bool is_signed = t->format.kind == TEXEL_SINT;
+	if (t->format.kind == TEXEL_FLOAT) {
+		return t->format.bits == 16 ? DECODE_HALF : DECODE_BITS;
 	}
 	if (texture_reads_integers(t)) {
-		return format->kind == TEXEL_SINT ? (uint32_t)extended : stored;
+		return is_signed ? DECODE_SIGNED : DECODE_BITS;
 	}
-	if (format->kind == TEXEL_SINT) {
-		return rt_float_bits((float)(extended / most)); // below -1: texture_clamp
-	}
-	return texture_is_srgb(t, channel) ? (uint32_t)srgb_floats[stored] << 16
-		: rt_float_bits((float)(stored / most));
+	return is_signed ? DECODE_SNORM : texture_is_srgb(t, channel) ? DECODE_SRGB : DECODE_UNORM;
 }
 
 /* The least integer of a signed channel is -1, as the one above it. */
@@ -82,9 +83,25 @@ uint32_t texture_border(const struct texture *t, unsigned channel)
 	if (texture_is_srgb(t, channel)) {
 		const double code = value <= 0.0031308 ? 12.92 * value
 			: 1.055 * pow(value, 1 / 2.4) - 0.055;
-		return (uint32_t)srgb_floats[(int)rint(most * code)] << 16;
+		return (uint32_t)texture_srgb[(int)rint(most * code)] << 16;
 	}
 	return rt_float_bits((float)((ceil(value * most - 0.5) + 0.0) / most));
+}
+
+static uint32_t texture_stored(const uint8_t *texel, unsigned channel, unsigned bits)
+{
+	uint32_t word;
+	uint16_t half;
+	switch (bits) {
+	case 8:
+		return texel[channel];
+	case 16:
+		memcpy(&half, texel + channel * sizeof(half), sizeof(half));
+		return half;
+	default:
+		memcpy(&word, texel + channel * sizeof(word), sizeof(word));
+		return word;
+	}
 }
 
 static void texture_read_texel(const struct texture *t, const struct image *image,
@@ -94,11 +111,88 @@ static void texture_read_texel(const struct texture *t, const struct image *imag
 		+ (size_t)at[0] * texel_size(&t->format);
 	memset(out, 0, 4 * sizeof(*out));
 	for (unsigned c = 0; c < t->format.channels; c++) {
-		out[c] = texture_decode(t, c, texture_stored(texel, c, t->format.bits));
+		const unsigned bits = t->format.bits;
+		out[c] = texture_decode(texture_decoding(t, c), bits,
+			texture_stored(texel, c, bits));
 	}
 }
 
 /* --- Axes --- */
+
+/* The texels that a coordinate of one axis selects. */
+struct axis {
+	enum address_mode mode;
+	uint32_t extent;
+	int64_t first;      /* index of the texel, or of the lower of two */
+	uint32_t weight;    /* of the upper one, of WEIGHT_ONE; 0 if there is none */
+	bool crosses;       /* the texels beyond the edges belong to another face */
+	uint32_t at[2];     /* of each texel: the index once the address mode is applied, */
+	bool is_inside[2];  /* and whether it is not the border's */
+};
+
+/* Apply the address mode to an index.  False if the texel is the border. */
+static bool texture_resolve(const struct axis *axis, int64_t index, uint32_t *out)
+{
+	int64_t n = axis->extent;
+	if (index >= 0 && index < n) {
+		*out = (uint32_t)index;
+		return true;
+	}
+	switch (axis->mode) {
+	case ADDRESS_WRAP:
+		index %= n;
+		index += index < 0 ? n : 0;
+		break;
+	case ADDRESS_MIRROR:
+		index %= 2 * n;
+		index += index < 0 ? 2 * n : 0;
+		index = index < n ? index : 2 * n - 1 - index;
+		break;
+	case ADDRESS_BORDER:
+		*out = 0;
+		return false;
+	case ADDRESS_CLAMP:
+		index = index < 0 ? 0 : n - 1;
+		break;
+	}
+	*out = (uint32_t)index;
+	return true;
+}
+
+/* The position in texels.  Where the axis repeats, the coordinate is reduced before it is
+ * scaled. */
+static double texture_position(double x, const struct axis *axis, bool is_normalized)
+{
+	const double period = axis->mode == ADDRESS_WRAP ? 1 : axis->mode == ADDRESS_MIRROR ? 2 : 0;
+	if (!is_normalized) {
+		return texture_within(x, -FAR, FAR);
+	}
+	x = texture_floor(x * COORDINATE_ONE) / COORDINATE_ONE;
+	if (period > 0) {
+		x -= period * texture_floor(x / period);
+	}
+	return texture_within(x * axis->extent, -FAR, FAR);
+}
+
+/* The texel at a position, or the lower of two and the weight of the upper one. */
+static int32_t texture_place(double at, bool is_linear, uint32_t *weight)
+{
+	if (!is_linear) {
+		*weight = 0;
+		return (int32_t)texture_floor(at);
+	}
+	const double fixed = texture_floor((at - 0.5) * WEIGHT_ONE + 0.5);
+	const double first = texture_floor(fixed / WEIGHT_ONE);
+	*weight = (uint32_t)(int32_t)(fixed - first * WEIGHT_ONE);
+	return (int32_t)first;
+}
+
+/* Whether both texels from `first` on are the one at an edge. */
+static bool texture_is_edge(const struct axis *axis, int64_t first)
+{
+	return axis->mode == ADDRESS_CLAMP && !axis->crosses
+		&& (first < 0 || first >= axis->extent - 1);
+}
 
 static void texture_place_axis(struct axis *axis, double at, bool is_linear, int32_t offset)
 {
@@ -110,6 +204,18 @@ static void texture_place_axis(struct axis *axis, double at, bool is_linear, int
 		axis->is_inside[step] = texture_resolve(axis, axis->first + step, &axis->at[step]);
 	}
 }
+
+/* The texels of one level that a request reads. */
+struct footprint {
+	const struct texture *texture;
+	const struct image *image;
+	struct axis axes[3];
+	unsigned dimensions;   /* 1, 2 or 3 */
+	bool is_linear;
+	uint32_t slice;        /* of 1 and 2 dimensions; of a cube, its first face */
+	unsigned face;
+	bool crosses;          /* a seamless cube */
+};
 
 /* --- Cubes --- */
 
@@ -184,7 +290,7 @@ static uint32_t texture_min(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-uint32_t texture_slice_of(const struct texture_request *r, const struct image *image)
+static uint32_t texture_slice_of(const struct texture_request *r, const struct image *image)
 {
 	uint32_t cubes = image->slices / CUBE_FACES;
 	switch ((enum geometry)r->geometry) {
@@ -213,14 +319,14 @@ static void texture_place_cube(struct footprint *f, const struct texture_request
 }
 
 /* Without normalized coordinates the modes that repeat clamp. */
-static enum address_mode texture_mode_of(const struct sampler *sampler, unsigned axis,
+enum address_mode texture_mode_of(const struct sampler *sampler, unsigned axis,
 	bool is_normalized)
 {
 	enum address_mode mode = sampler->address[axis];
 	return is_normalized || mode == ADDRESS_BORDER ? mode : ADDRESS_CLAMP;
 }
 
-void texture_place_all(struct footprint *f, const struct texture *t,
+static void texture_place_all(struct footprint *f, const struct texture *t,
 	const struct image *image, const struct texture_request *r)
 {
 	const uint32_t extents[3] = {image->width, image->height, image->slices};
@@ -293,17 +399,15 @@ static void texture_collect(const struct footprint *f, uint32_t level, struct ta
 	}
 }
 
-/* Add small integers: `steps` is what 1 is, and the sum has 16 bits. */
-static uint32_t texture_add_integers(const struct taps *taps, unsigned channel, double steps,
-	double most)
+static uint32_t texture_add_integers(const struct taps *taps, unsigned channel,
+	const struct texel_format *format)
 {
-	double sum = 0;
+	double steps, most, sum = 0;
+	texture_steps(format, &steps, &most);
 	for (unsigned i = 0; i < taps->count; i++) {
-		double value = (double)rt_bits_float(taps->values[i][channel]) * steps;
-		sum += taps->weights[i] * texture_nearest(value);
+		sum += texture_weigh_integer(taps->weights[i], taps->values[i][channel], steps);
 	}
-	sum = texture_floor(sum / WEIGHT_ONE / steps * most + 0.5);
-	return rt_float_bits((float)(sum / most));
+	return texture_finish_integers(sum, steps, most);
 }
 
 /* 2 to the power of an exponent of a normal number. */
@@ -386,10 +490,7 @@ uint32_t texture_add(const struct texture *t, unsigned channel, const struct tap
 		return format->bits == 16 ? texture_add_halves(taps, channel, 14)
 			: texture_add_floats(taps, channel);
 	}
-	return format->kind == TEXEL_UINT
-		? texture_add_integers(taps, channel, UINT16_MAX, UINT16_MAX)
-		: texture_add_integers(taps, channel, format->bits == 8 ? INT8_MAX : INT16_MAX,
-			INT16_MAX);
+	return texture_add_integers(taps, channel, format);
 }
 
 /* PTX ISA, tld4: counter-clockwise, beginning at the lower left. */

@@ -3,9 +3,9 @@
 #define CPU_RUNTIME_TEXTURE_PARTS_H
 
 /*
- * The steps of a texture fetch, from a coordinate to the sum of texels.  texture_fetch.c takes them
- * for one lane and every kind of texture, texture_lanes.c for a warp and the plain kinds.  Most are
- * inline and choose without branches, so that loops over lanes become vectors.
+ * The steps that a texture fetch of one lane (texture_fetch.c) and that of a warp
+ * (texture_lanes.c) share.  Most are inline and choose without branches, so that loops over lanes
+ * become vectors.
  */
 #include "cpu/runtime/rt_half.h"
 #include "cpu/runtime/texture_fetch.h"
@@ -24,9 +24,6 @@ enum {
 	MOST_TAPS = 8
 };
 
-/* Positions beyond this are all the same: outside. */
-static const double FAR = 1 << 30;
-
 /* The integer next to a number below 2^51, ties to even. */
 static inline double texture_nearest(double x)
 {
@@ -42,119 +39,35 @@ static inline double texture_floor(double x)
 	return fabs(x) < 0x1p51 ? floor : x;
 }
 
-static inline double texture_within(double value, double low, double high)
-{
-	value = value < low ? low : value;
-	value = value > high ? high : value;
-	return isnan(value) ? 0 : value;
-}
+/* What the stored bits of a channel stand for.  Normalized integers have 8 or 16 bits. */
+enum decoding {
+	DECODE_BITS, DECODE_SIGNED, DECODE_HALF, DECODE_SRGB, DECODE_UNORM, DECODE_SNORM
+};
 
-static inline uint32_t texture_stored(const uint8_t *texel, unsigned channel, unsigned bits)
+/* The upper 16 bits of the float that each sRGB value is. */
+extern const uint16_t texture_srgb[256];
+
+/* What a channel is in a register, but for the least SNORM (texture_finish). */
+static inline uint32_t texture_decode(enum decoding decoding, unsigned bits, uint32_t stored)
 {
-	uint32_t word;
-	uint16_t half;
-	switch (bits) {
-	case 8:
-		return texel[channel];
-	case 16:
-		memcpy(&half, texel + channel * sizeof(half), sizeof(half));
-		return half;
+	const unsigned unused = 32u - bits;
+	const int32_t extended = (int32_t)(stored << unused) >> unused;
+	switch (decoding) {
+	case DECODE_SIGNED:
+		return (uint32_t)extended;
+	case DECODE_HALF:
+		return rt_half_to_float(stored);
+	case DECODE_SRGB:
+		return (uint32_t)texture_srgb[stored] << 16;
+	case DECODE_UNORM:
+		return rt_float_bits((float)((int32_t)stored
+			/ (double)(int32_t)(UINT32_MAX >> unused)));
+	case DECODE_SNORM:
+		return rt_float_bits((float)(extended / (double)(INT32_MAX >> unused)));
 	default:
-		memcpy(&word, texel + channel * sizeof(word), sizeof(word));
-		return word;
+		return stored;
 	}
 }
-
-/* --- Axes --- */
-
-/* The texels that a coordinate of one axis selects. */
-struct axis {
-	enum address_mode mode;
-	uint32_t extent;
-	int64_t first;      /* index of the texel, or of the lower of two */
-	uint32_t weight;    /* of the upper one, of WEIGHT_ONE; 0 if there is none */
-	bool crosses;       /* the texels beyond the edges belong to another face */
-	uint32_t at[2];     /* of each texel: the index once the address mode is applied, */
-	bool is_inside[2];  /* and whether it is not the border's */
-};
-
-/* Apply the address mode to an index.  False if the texel is the border. */
-static inline bool texture_resolve(const struct axis *axis, int64_t index, uint32_t *out)
-{
-	int64_t n = axis->extent;
-	if (index >= 0 && index < n) {
-		*out = (uint32_t)index;
-		return true;
-	}
-	switch (axis->mode) {
-	case ADDRESS_WRAP:
-		index %= n;
-		index += index < 0 ? n : 0;
-		break;
-	case ADDRESS_MIRROR:
-		index %= 2 * n;
-		index += index < 0 ? 2 * n : 0;
-		index = index < n ? index : 2 * n - 1 - index;
-		break;
-	case ADDRESS_BORDER:
-		*out = 0;
-		return false;
-	case ADDRESS_CLAMP:
-		index = index < 0 ? 0 : n - 1;
-		break;
-	}
-	*out = (uint32_t)index;
-	return true;
-}
-
-/* The position in texels.  Where the axis repeats, the coordinate is reduced before it is
- * scaled. */
-static inline double texture_position(double x, const struct axis *axis, bool is_normalized)
-{
-	const double period = axis->mode == ADDRESS_WRAP ? 1 : axis->mode == ADDRESS_MIRROR ? 2 : 0;
-	if (!is_normalized) {
-		return texture_within(x, -FAR, FAR);
-	}
-	x = texture_floor(x * COORDINATE_ONE) / COORDINATE_ONE;
-	if (period > 0) {
-		x -= period * texture_floor(x / period);
-	}
-	return texture_within(x * axis->extent, -FAR, FAR);
-}
-
-/* The texel at a position, or the lower of two and the weight of the upper one. */
-static inline int32_t texture_place(double at, bool is_linear, uint32_t *weight)
-{
-	if (!is_linear) {
-		*weight = 0;
-		return (int32_t)texture_floor(at);
-	}
-	const double fixed = texture_floor((at - 0.5) * WEIGHT_ONE + 0.5);
-	const double first = texture_floor(fixed / WEIGHT_ONE);
-	*weight = (uint32_t)(int32_t)(fixed - first * WEIGHT_ONE);
-	return (int32_t)first;
-}
-
-/* Whether both texels from `first` on are the one at an edge. */
-static inline bool texture_is_edge(const struct axis *axis, int64_t first)
-{
-	return axis->mode == ADDRESS_CLAMP && !axis->crosses
-		&& (first < 0 || first >= axis->extent - 1);
-}
-
-/* --- Sampling one level --- */
-
-/* The texels of one level that a request reads. */
-struct footprint {
-	const struct texture *texture;
-	const struct image *image;
-	struct axis axes[3];
-	unsigned dimensions;   /* 1, 2 or 3 */
-	bool is_linear;
-	uint32_t slice;        /* of 1 and 2 dimensions; of a cube, its first face */
-	unsigned face;
-	bool crosses;          /* a seamless cube */
-};
 
 static inline bool texture_is_cube(const struct texture_request *r)
 {
@@ -206,12 +119,30 @@ static inline uint32_t texture_finish_float(double sum)
 	return isnan(sum) ? 0x7fffffff : fabs(sum) < FLT_MIN ? sign : bits;
 }
 
-/* texture_fetch.c: a channel from its stored bits; of the border. */
-uint32_t texture_decode(const struct texture *t, unsigned channel, uint32_t stored);
+/* Small integers are added as multiples of 1 / `steps`, and the sum is one of 1 / `most`. */
+static inline void texture_steps(const struct texel_format *format, double *steps, double *most)
+{
+	const bool is_signed = format->kind == TEXEL_SINT;
+	*most = is_signed ? INT16_MAX : UINT16_MAX;
+	*steps = is_signed && format->bits == 8 ? INT8_MAX : *most;
+}
+
+static inline double texture_weigh_integer(uint32_t weight, uint32_t value, double steps)
+{
+	return (int32_t)weight * texture_nearest((double)rt_bits_float(value) * steps);
+}
+
+static inline uint32_t texture_finish_integers(double sum, double steps, double most)
+{
+	sum = texture_floor(sum / WEIGHT_ONE / steps * most + 0.5);
+	return rt_float_bits((float)(sum / most));
+}
+
+/* texture_fetch.c */
+enum decoding texture_decoding(const struct texture *t, unsigned channel);
 uint32_t texture_border(const struct texture *t, unsigned channel);
-uint32_t texture_slice_of(const struct texture_request *r, const struct image *image);
-void texture_place_all(struct footprint *f, const struct texture *t, const struct image *image,
-	const struct texture_request *r);
+enum address_mode texture_mode_of(const struct sampler *sampler, unsigned axis,
+	bool is_normalized);
 uint32_t texture_add(const struct texture *t, unsigned channel, const struct taps *taps);
 /* The last step: what the channels become in registers. */
 void texture_finish(const struct texture *t, bool wants_halves, uint32_t out[4]);
