@@ -158,6 +158,9 @@ API(cuDeviceGetAttribute, int *out, CUdevice_attribute attribute, CUdevice devic
 	case CU_DEVICE_ATTRIBUTE_LOCALITY_DOMAIN_MULTIPROCESSOR_COUNT:
 		*out = (int)device_cores();
 		return CUDA_SUCCESS;
+	case CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID: /* as cuDeviceGetPCIBusId has it */
+		*out = (int)device_number(device);
+		return CUDA_SUCCESS;
 	case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
 		*out = device_clock_khz();
 		return CUDA_SUCCESS;

@@ -31,6 +31,19 @@ static CUresult check_library_options(const char *call, CUlibraryOption *options
 	return CUDA_SUCCESS;
 }
 
+/* Managed variables outlive contexts, so a library that has some holds the memory. */
+static CUresult library_hold_memory(const char *call, struct library *library)
+{
+	if (module_has_managed(library->plan)) {
+		library->memory = api_retain_memory();
+		if (!library->memory) {
+			library_free(library);
+			return api_no_memory(call);
+		}
+	}
+	return CUDA_SUCCESS;
+}
+
 static CUresult library_load_image(const char *call, CUlibrary *out, const void *data, size_t size,
 	struct jit_options *options)
 {
@@ -43,6 +56,9 @@ static CUresult library_load_image(const char *call, CUlibrary *out, const void 
 	result = library_create(call, &image, options, &library);
 	image_close(&image);
 	jit_options_stop(options);
+	if (result == CUDA_SUCCESS) {
+		result = library_hold_memory(call, library);
+	}
 	*out = result == CUDA_SUCCESS ? library->handle : NULL;
 	return result;
 }
@@ -131,6 +147,10 @@ API(cuLibraryUnload, CUlibrary handle)
 			context_wait(object->context);
 			module_free(object);
 		}
+	}
+	if (library->memory) {
+		module_free_managed(library->plan, library->memory);
+		api_release_memory();
 	}
 	library_free(library);
 	return CUDA_SUCCESS;

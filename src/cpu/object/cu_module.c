@@ -84,6 +84,50 @@ static bool module_place_vars(struct module *module, size_t *offsets, struct mem
 	return true;
 }
 
+bool module_has_managed(const struct module *module)
+{
+	for (size_t i = 0; i < module->ptx.var_count; i++) {
+		if (module_is_apart(module->ptx.vars[i])) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Whether the managed variables are the library's: an earlier module of it has made them. */
+static bool module_shares_managed(const struct module *module)
+{
+	return module->plan && module->plan->globals;
+}
+
+static bool module_create_managed(struct module *module, struct context *context, size_t i)
+{
+	const struct ptx_var *var = module->ptx.vars[i];
+	/* those of a library outlive the context that made them */
+	const struct memory_range wish = {.kind = MEMORY_MANAGED, .owner = context,
+		.device = context->device->ordinal, .is_var = true, .stays = module->plan,
+		.size = var->size, .align = var->align};
+	const uint64_t address = memory_alloc(context->device->memory, &wish);
+	module->globals[i] = (uint8_t *)(uintptr_t)address;
+	return address != 0;
+}
+
+/* Let later modules of the library have the managed variables of its first one. */
+static bool module_give_managed(const struct module *module)
+{
+	struct module *plan = module->plan;
+	if (!plan || plan->globals || !module_has_managed(module)) {
+		return true;
+	}
+	plan->globals = mem_zalloc(module->ptx.var_count, sizeof(*plan->globals));
+	for (size_t i = 0; plan->globals && i < module->ptx.var_count; i++) {
+		if (module_is_apart(module->ptx.vars[i])) {
+			plan->globals[i] = module->globals[i];
+		}
+	}
+	return plan->globals;
+}
+
 static void module_init_var(const struct module *module, const struct ptx_var *var)
 {
 	uint8_t *at = module->globals[var->index];
@@ -104,8 +148,9 @@ static bool module_create_vars(struct module *module, struct context *context,
 {
 	size_t count = module->ptx.var_count;
 	struct device_memory *memory = context->device->memory;
-	const unsigned device = context->device->ordinal;
-	struct memory_range wish = {.kind = MEMORY_MODULE, .owner = context, .device = device};
+	const bool shares = module_shares_managed(module);
+	struct memory_range wish = {.kind = MEMORY_MODULE, .owner = context,
+		.device = context->device->ordinal};
 	if (count == 0) {
 		return true;
 	}
@@ -117,13 +162,10 @@ static bool module_create_vars(struct module *module, struct context *context,
 	/* memory for each managed variable, and one allocation for all others */
 	for (size_t i = 0; ok && i < count; i++) {
 		const struct ptx_var *var = module->ptx.vars[i];
-		if (module_is_apart(var)) {
-			const struct memory_range apart = {.kind = MEMORY_MANAGED,
-				.owner = context, .device = device, .is_var = true,
-				.size = var->size, .align = var->align};
-			uint64_t address = memory_alloc(memory, &apart);
-			module->globals[i] = (uint8_t *)(uintptr_t)address;
-			ok = address != 0 || ptx_no_memory(diag);
+		if (module_is_apart(var) && shares) {
+			module->globals[i] = module->plan->globals[i];
+		} else if (module_is_apart(var)) {
+			ok = module_create_managed(module, context, i) || ptx_no_memory(diag);
 		}
 	}
 	if (ok && wish.size > 0) {
@@ -137,12 +179,13 @@ static bool module_create_vars(struct module *module, struct context *context,
 		}
 	}
 	for (size_t i = 0; ok && i < count; i++) {
-		if (!module->ptx.vars[i]->is_extern) {
-			module_init_var(module, module->ptx.vars[i]);
+		const struct ptx_var *var = module->ptx.vars[i];
+		if (!var->is_extern && !(shares && module_is_apart(var))) {
+			module_init_var(module, var);
 		}
 	}
 	mem_free(offsets);
-	return ok;
+	return ok && (module_give_managed(module) || ptx_no_memory(diag));
 }
 
 size_t module_size(const struct module *module)
@@ -162,6 +205,15 @@ void cu_module_release(struct module *module)
 	mem_free(module);
 }
 
+void module_free_managed(struct module *module, struct device_memory *memory)
+{
+	for (size_t i = 0; module->globals && i < module->ptx.var_count; i++) {
+		if (module_is_apart(module->ptx.vars[i]) && module->globals[i]) {
+			memory_free(memory, (uintptr_t)module->globals[i], MEMORY_MODULE);
+		}
+	}
+}
+
 static void module_free_vars(struct module *module)
 {
 	if (!module->object.context) {
@@ -171,10 +223,8 @@ static void module_free_vars(struct module *module)
 	if (module->memory != 0) {
 		memory_free(memory, module->memory, MEMORY_MODULE);
 	}
-	for (size_t i = 0; module->globals && i < module->ptx.var_count; i++) {
-		if (module_is_apart(module->ptx.vars[i]) && module->globals[i]) {
-			memory_free(memory, (uintptr_t)module->globals[i], MEMORY_MODULE);
-		}
+	if (!module_shares_managed(module)) {
+		module_free_managed(module, memory);
 	}
 }
 
@@ -302,6 +352,7 @@ CUresult cu_module_create(const char *call, struct context *context, const char 
 	}
 	pthread_mutex_init(&module->lock, NULL);
 	module->object.context = context;
+	module->plan = options->plan; /* for variables, and functions that are parsed later */
 	module->max_registers = options->max_registers;
 	bool ok = module_read(module, text, size, &diag)
 		&& (!context || module_create_vars(module, context, options, &diag));

@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+struct device_memory;
 struct jit_options;
 struct library;
 
@@ -25,7 +26,7 @@ struct module {
 	struct jit *jit;
 	uint32_t max_registers;     /* that its kernels say they have; 0: no limit */
 	uint64_t memory;            /* of its variables, 0 if it has none */
-	uint8_t **globals;          /* by ptx_module.vars */
+	uint8_t **globals;          /* by ptx_module.vars; of a plan the managed ones, once made */
 	struct ptx_func **kernels;  /* by place: in the order of the text */
 	struct function **functions; /* of them; NULL: not parsed yet, which the lock is for, too */
 	size_t function_count;
@@ -65,7 +66,6 @@ struct function {
 	struct module *module;
 	struct ptx_func *ptx;
 	size_t reg_count;        /* as the text declares them */
-	uint32_t max_registers;  /* .maxnreg of the text; 0: none */
 	size_t place;               /* in module->functions */
 	char name[96];              /* for messages: as in the source, without parameters */
 	atomic_bool is_compiled;
@@ -105,6 +105,10 @@ size_t module_size(const struct module *module);
 void module_free(struct object *object);
 /* Free a module that was created without a context. */
 void cu_module_release(struct module *module);
+/* Whether it defines managed variables, which all modules of a library share. */
+bool module_has_managed(const struct module *module);
+/* Free them: those that are a module's own, or those that the modules of a plan share. */
+void module_free_managed(struct module *module, struct device_memory *memory);
 /* Where a variable is and how big; what the caller does not want to know is NULL. */
 /* Bytes of the constant variables that a module defines, as they lie one after the other. */
 size_t module_const_size(const struct ptx_module *ptx);

@@ -7,6 +7,7 @@
 #include "base/cuda_abi.h"
 
 struct image;
+struct module;
 
 /* A place for text; the size is the buffer's on the way in, the text's on the way out. */
 struct log_buffer {
@@ -29,6 +30,7 @@ struct jit_options {
 	const char **symbol_names;  /* extern variables that live at addresses of the caller */
 	void **symbol_addresses;
 	size_t symbol_count;
+	struct module *plan;        /* of the library that the module is of; its lock is held */
 };
 
 /* Read the options, empty their logs and start their clock. */

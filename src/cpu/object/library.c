@@ -7,6 +7,7 @@
  *
  * A kernel of a library stands for one function in each of those modules, at the same place.  What
  * is set for the kernel is set in each of them, unless cuFuncSetAttribute sets it there later.
+ * Managed variables are the library's: all its modules have them at one address.
  */
 #include "base/common.h"
 
@@ -79,7 +80,7 @@ static struct loaded *library_take_place(struct library *library)
 CUresult library_module(const char *call, struct library *library, struct context *context,
 	struct module **out)
 {
-	struct jit_options none = {.wall_time = NULL};
+	struct jit_options options = {.plan = library->plan};
 	struct module *module = NULL;
 	CUresult result = CUDA_SUCCESS;
 	pthread_mutex_lock(&library->lock);
@@ -91,12 +92,11 @@ CUresult library_module(const char *call, struct library *library, struct contex
 	if (!module) {
 		struct loaded *place = library_take_place(library);
 		result = place ? cu_module_create(call, context, library->text, library->size,
-			&none, &module) : api_no_memory(call);
+			&options, &module) : api_no_memory(call);
 		if (result == CUDA_SUCCESS) {
 			*place = (struct loaded){context->id, module->object.handle};
 			module->object.is_part = true;
 			module->max_registers = library->plan->max_registers;
-			module->plan = library->plan; /* for functions that are parsed later */
 			for (size_t i = 0; i < module->function_count; i++) {
 				if (module->functions[i]) {
 					function_inherit(module->functions[i]);

@@ -18,6 +18,7 @@ struct library {
 	char *text;
 	size_t size;
 	struct module *plan;    /* without a context */
+	struct device_memory *memory; /* that has its managed variables, or NULL */
 	struct loaded *loaded;
 	size_t loaded_count;
 };

@@ -17,6 +17,13 @@
 
 CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags);
 CUresult cuCtxDisablePeerAccess(CUcontext peer);
+CUresult cuLibraryLoadData(CUlibrary *out, const void *code, CUjit_option *options, void **values,
+	unsigned count, CUlibraryOption *library_options, void **library_values,
+	unsigned library_count);
+CUresult cuLibraryUnload(CUlibrary library);
+CUresult cuLibraryGetKernel(CUkernel *out, CUlibrary library, const char *name);
+CUresult cuLibraryGetGlobal(CUdeviceptr *out, size_t *size, CUlibrary library, const char *name);
+CUresult cuLibraryGetManaged(CUdeviceptr *out, size_t *size, CUlibrary library, const char *name);
 CUresult cuDeviceGetByPCIBusId(CUdevice *out, const char *id);
 CUresult cuDeviceGetP2PAttribute(int *out, CUdevice_P2PAttribute attribute, CUdevice from,
 	CUdevice to);
@@ -105,6 +112,9 @@ START_TEST(devices_have_names_of_their_own)
 		OK(cuDeviceGetPCIBusId(bus[i], sizeof(bus[i]), device));
 		OK(cuDeviceGetByPCIBusId(&device, bus[i]));
 		ck_assert_int_eq(device, i);
+		int slot = -1;
+		OK(cuDeviceGetAttribute(&slot, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, device));
+		ck_assert_int_eq(slot, (int)strtol(bus[i] + sizeof("0000:00:") - 1, NULL, 16));
 		for (int j = 0; j < i; j++) {
 			ck_assert_mem_ne(&ids[i], &ids[j], sizeof(ids[i]));
 			ck_assert_str_ne(bus[i], bus[j]);
@@ -269,6 +279,46 @@ START_TEST(memory_of_the_host_and_managed_memory_are_everybodys)
 	}
 	check_words(managed, 7 * COUNT);
 	check_words((uintptr_t)pinned, 7 * COUNT);
+}
+END_TEST
+
+START_TEST(managed_variables_of_a_library_are_everybodys)
+{
+	static const char text[] =
+		".version 7.0\n.target sm_75\n.address_size 64\n"
+		".global .attribute(.managed) .align 4 .u32 both = 5;\n"
+		".global .align 4 .u32 own = 6;\n"
+		".visible .entry count()\n"
+		"{\n"
+		"	.reg .b32 %v;\n"
+		"	atom.global.add.u32 %v, [both], 1;\n"
+		"	atom.global.add.u32 %v, [own], 1;\n"
+		"	ret;\n"
+		"}\n";
+	CUlibrary library;
+	CUkernel count;
+	CUdeviceptr first = 0, own[COUNT];
+	OK(cuLibraryLoadData(&library, text, NULL, NULL, 0, NULL, NULL, 0));
+	OK(cuLibraryGetKernel(&count, library, "count"));
+	for (int i = 0; i < COUNT; i++) {
+		CUdeviceptr both, read = 0;
+		OK(cuCtxSetCurrent(contexts[i]));
+		OK(cuLibraryGetManaged(&both, NULL, library, "both"));
+		first = i == 0 ? both : first;
+		ck_assert_uint_eq(both, first);
+		OK(cuLibraryGetGlobal(&own[i], NULL, library, "own"));
+		ck_assert(i == 0 || own[i] != own[0]);
+		OK(cuLaunchKernel((CUfunction)(void *)count, 1, 1, 1, 1, 1, 1, 0, NULL, NULL,
+			NULL));
+		OK(cuMemcpyDtoH_v2(&read, own[i], 4));
+		ck_assert_uint_eq(read, 7);
+		ck_assert_uint_eq(*(const unsigned *)(uintptr_t)first, 6 + (unsigned)i);
+	}
+	OK(cuDevicePrimaryCtxReset_v2(0)); /* where it was made */
+	ck_assert_uint_eq(*(const unsigned *)(uintptr_t)first, 5 + COUNT);
+	OK(cuLibraryUnload(library));
+	FAILS(INVALID_VALUE, cuPointerGetAttribute(&(int){0}, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+		first));
 }
 END_TEST
 
@@ -852,6 +902,7 @@ SUITE(api_devices)
 	tcase_add_tests(tc, 1, kernel_cannot_access_the_memory_of_another_device,
 		enabled_access_to_a_peer_is_of_one_direction,
 		memory_of_the_host_and_managed_memory_are_everybodys,
+		managed_variables_of_a_library_are_everybodys,
 		memory_registered_in_one_context_is_registered_in_all,
 		pool_gives_access_to_other_devices, copies_go_between_devices,
 		copies_need_access_to_memory_of_pools,
