@@ -216,11 +216,60 @@ API(cudaGetDeviceProperties, struct cudaDeviceProp *out, int device)
 }
 #endif
 
+/* --- Choosing one --- */
+
+/* What tells devices apart has to be equal; of all else, more is as good. */
+static bool device_is_identity(CUdevice_attribute attribute)
+{
+	return attribute == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID
+		|| attribute == CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID
+		|| attribute == CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID;
+}
+
+static bool device_has_property(const struct cudaDeviceProp *has,
+	const struct cudaDeviceProp *wanted, const struct property *property)
+{
+	const void *a = (const char *)has + property->offset;
+	const void *b = (const char *)wanted + property->offset;
+	if (property->kind == PROPERTY_SIZE) {
+		return *(const size_t *)a >= *(const size_t *)b;
+	}
+	return device_is_identity(property->attribute) ? *(const int *)a == *(const int *)b
+		: *(const int *)a >= *(const int *)b;
+}
+
+/* How many of the wanted properties a device has.  0 and -1 ask for nothing, and a device has
+ * them, or cannot be told by them from another. */
+static int device_count_properties(const struct cudaDeviceProp *has,
+	const struct cudaDeviceProp *wanted)
+{
+	static const CUuuid none;
+	int count = wanted->totalGlobalMem <= has->totalGlobalMem;
+	count += wanted->name[0] && strcmp(wanted->name, has->name) == 0;
+	count += memcmp(&wanted->uuid, &none, sizeof(none)) != 0
+		&& memcmp(&wanted->uuid, &has->uuid, sizeof(none)) == 0;
+	for (size_t i = 0; i < countof(device_properties); i++) {
+		count += device_has_property(has, wanted, &device_properties[i]);
+	}
+	return count;
+}
+
+/* The best one by the count of properties, and of several the first. */
 API(cudaChooseDevice, int *device, const struct cudaDeviceProp *wanted)
 {
-	if (!device || !wanted) {
-		return state_leave(cudaErrorInvalidValue);
+	int count = 0, best = -1;
+	cudaError_t code = !device || !wanted ? cudaErrorInvalidValue : state_begin();
+	if (!code) {
+		code = driver_error(driver.cuDeviceGetCount(&count));
 	}
-	*device = 0;
-	return state_leave(state_begin());
+	for (int i = 0; i < count && !code; i++) {
+		struct cudaDeviceProp has;
+		code = device_fill(&has, i);
+		const int matches = code ? -1 : device_count_properties(&has, wanted);
+		if (matches > best) {
+			best = matches;
+			*device = i;
+		}
+	}
+	return state_leave(code);
 }

@@ -108,6 +108,7 @@ cudaError_t cudaGetDeviceProperties_v2(struct cudaDeviceProp *out, int device);
 #else
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *out, int device);
 #endif
+cudaError_t cudaChooseDevice(int *device, const struct cudaDeviceProp *wanted);
 cudaError_t cudaMalloc(void **out, size_t size);
 cudaError_t cudaMallocPitch(void **out, size_t *pitch, size_t width, size_t height);
 cudaError_t cudaMallocManaged(void **out, size_t size, unsigned flags);

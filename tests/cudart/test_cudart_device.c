@@ -207,6 +207,56 @@ static void *use_before_and_after(void *unused)
 	return unused;
 }
 
+START_TEST(a_managed_variable_belongs_to_all_devices)
+{
+	void *address;
+	program_start(&program);
+	ck_assert_int_eq(__cudaInitModule(program.handle), 1);
+	unsigned *const place = program_shared;
+	for (int i = 0; i < 4; i++) {
+		program_ok(cudaSetDevice(i % 2));
+		program_ok(cudaLaunchKernel(program_count, one, one, NULL, 0, NULL));
+		program_ok(cudaDeviceSynchronize());
+		ck_assert_uint_eq(*program_shared, 41 + (unsigned)i);
+		program_ok(cudaGetSymbolAddress(&address, program_shared));
+		ck_assert_ptr_eq(address, place);
+	}
+	for (int i = 0; i < 2; i++) { /* of the device that made it, too */
+		program_ok(cudaSetDevice(i));
+		program_ok(cudaDeviceReset());
+		ck_assert_uint_eq(*program_shared, 44);
+	}
+	program_ok(cudaLaunchKernel(program_count, one, one, NULL, 0, NULL));
+	program_ok(cudaDeviceSynchronize());
+	ck_assert_uint_eq(*program_shared, 45);
+	__cudaUnregisterFatBinary(program.handle);
+}
+END_TEST
+
+START_TEST(a_device_is_chosen_by_its_properties)
+{
+	struct cudaDeviceProp wanted[2], none;
+	int device = -1;
+	memset(&none, 0, sizeof(none));
+	for (int i = 0; i < 2; i++) {
+		program_ok(cudaGetDeviceProperties(&wanted[i], i));
+	}
+	for (int i = 0; i < 2; i++) {
+		program_ok(cudaChooseDevice(&device, &wanted[i]));
+		ck_assert_int_eq(device, i);
+	}
+	program_ok(cudaChooseDevice(&device, &none));
+	ck_assert_int_eq(device, 0);
+	none.pciBusID = wanted[1].pciBusID;
+	none.pciDeviceID = wanted[1].pciDeviceID;
+	none.major = 99; /* what no device has does not count */
+	program_ok(cudaChooseDevice(&device, &none));
+	ck_assert_int_eq(device, 1);
+	program_fails(cudaChooseDevice(NULL, &none), cudaErrorInvalidValue);
+	program_fails(cudaChooseDevice(&device, NULL), cudaErrorInvalidValue);
+}
+END_TEST
+
 START_TEST(other_threads_go_on_after_a_reset)
 {
 	pthread_t thread;
@@ -267,6 +317,8 @@ SUITE(cudart_device)
 	tcase_add_test(tc, a_context_of_the_driver_comes_first);
 	tcase_add_test(tc, kernels_and_variables_are_on_each_device);
 	tcase_add_test(tc, a_device_works_after_a_reset);
+	tcase_add_test(tc, a_managed_variable_belongs_to_all_devices);
+	tcase_add_test(tc, a_device_is_chosen_by_its_properties);
 	tcase_add_test(tc, other_threads_go_on_after_a_reset);
 	tcase_add_test(tc, flags_limits_and_versions_are_kept);
 	tcase_add_test(tc, the_driver_is_reached_by_its_names);
