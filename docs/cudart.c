@@ -56,8 +56,11 @@ static const char head[] =
 	"**Contexts.** The runtime uses the primary context of a device, as NVIDIA's does. It uses a context that the\n"
 	"program has made current by the driver API instead, where there is one. After `fork` the child of a process\n"
 	"that has used a device gets `cudaErrorInitializationError`. Two runtimes may be in one process; each has its\n"
-	"own last error, and both see the same memory. A managed variable belongs to the device that is current when\n"
-	"the program first uses it.\n\n"
+	"own last error, and both see the same memory. A library with kernels may be closed and opened again, also\n"
+	"while its kernels run: closing it waits for them. A managed variable has one address and one value for all\n"
+	"devices, and keeps both when `cudaDeviceReset` is called.\n\n"
+	"**Choosing a device.** `cudaChooseDevice` returns the device that has most of the properties asked for, and\n"
+	"of several the first. PCI numbers, the UUID and the name have to be equal; of the others, more is as good.\n\n"
 	"**Without it.** `make CUDART=0` builds Kudzu without the runtime.\n\n";
 
 static void print_names(enum way way, int libraries)

@@ -79,7 +79,7 @@ test-flags = -iquote tests @$(BUILD)/cuda.flags \
 $(BUILD)/tests/%.o: private EXTRA = $(test-flags)
 $(BUILD)/cudart12/tests/%.o: private EXTRA = $(test-flags) -DKZ_CUDART=12
 $(call objects,$(wildcard tests/*.c tests/*/*.c tests/*/*/*.c)): $(BUILD)/cuda.flags
-$(patsubst %.c,$(BUILD)/cudart12/%.o,$(tests-cudart)): $(BUILD)/cuda.flags
+$(patsubst %.c,$(BUILD)/cudart12/%.o,$(tests-cudart) tests/cudart/plugin/plugin.c): $(BUILD)/cuda.flags
 
 # What suites share; a runner takes of it what it uses.
 $(BUILD)/tests/support.a: $(call objects,$(wildcard tests/support/*.c))
@@ -117,6 +117,13 @@ $(BUILD)/check_cudart13: $(call run-needs,$(tests-cudart) $(SOURCES_base)) $(BUI
 $(BUILD)/check_cudart12: $(call run-needs,$(SOURCES_base)) $(patsubst %.c,$(BUILD)/cudart12/%.o,$(tests-cudart)) \
 		$(BUILD)/check_cudart.sources $(BUILD)/kudzu-cpu/libcudart.so.12
 	$(link-runner) $(BUILD)/kudzu-cpu/libcudart.so.12 $(CHECK_LIBS) $(LIBS)
+# Libraries with kernels, which a suite loads.
+plugin-sources := tests/cudart/plugin/plugin.c tests/cudart/program.c
+plugins := $(BUILD)/plugin12.so $(BUILD)/plugin13.so
+$(BUILD)/plugin13.so: $(call objects,$(plugin-sources)) $(BUILD)/kudzu-cpu/libcudart.so.13
+	$(call say,LD)$(LINK) -shared -o $@ $^
+$(BUILD)/plugin12.so: $(plugin-sources:%.c=$(BUILD)/cudart12/%.o) $(BUILD)/kudzu-cpu/libcudart.so.12
+	$(call say,LD)$(LINK) -shared -o $@ $^
 $(BUILD)/libcuda-stub.so: $(call objects,$(STUB))
 	$(call say,LD)$(LINK) -shared -Wl,-soname,$(@F) -o $@ $^
 
@@ -242,7 +249,7 @@ check-kudzu-%: $(BUILD)/check_kudzu $(BUILD)/libcuda-stub.so $(BUILD)/libcublas-
 $(SUITES_corpus:%=check-cpu-%): $(corpus-ptx)
 check-cpu-%: $(BUILD)/check_cpu
 	$(run-suite)
-check-cudart-%: $(BUILD)/check_cudart13 $(BUILD)/check_cudart12 lib
+check-cudart-%: $(BUILD)/check_cudart13 $(BUILD)/check_cudart12 $(plugins) lib
 	@for runner in $(filter %/check_cudart13 %/check_cudart12,$^); do \
 		$(test-cache) $(patience) LD_LIBRARY_PATH=$(abspath $(BUILD)/kudzu-cpu) CK_RUN_SUITE=$* \
 		$(if $(CASE),CK_RUN_CASE='$(CASE)') $(retry) $$runner || exit 1; done

@@ -31,6 +31,12 @@ static const struct dl_row driver_rows[] = {
 #undef X
 };
 
+/* A child of fork has no driver any more if its parent had one. */
+static void driver_on_fork(void)
+{
+	driver_state = driver_state ? driver_state : cudaErrorInitializationError;
+}
+
 static void driver_open(void)
 {
 	char why[256];
@@ -51,6 +57,7 @@ static void driver_open(void)
 		}
 	}
 	driver_state = driver_error(driver.cuInit(0));
+	pthread_atfork(NULL, NULL, driver_on_fork);
 }
 
 cudaError_t driver_load(void)

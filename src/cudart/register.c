@@ -62,6 +62,7 @@ static pthread_mutex_t register_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t register_once = PTHREAD_ONCE_INIT;
 static struct entry *register_table[BUCKETS];
 static _Atomic(cudaError_t) register_last_failure;
+static atomic_bool register_ran_out; /* something was not registered for want of memory */
 
 static size_t register_bucket(const void *host)
 {
@@ -104,12 +105,21 @@ static void register_watch_forks(void)
 	pthread_atfork(NULL, NULL, register_on_fork);
 }
 
+/* The error for something that is not registered. */
+static cudaError_t register_unknown(cudaError_t code)
+{
+	return atomic_load(&register_ran_out) ? cudaErrorMemoryAllocation : code;
+}
+
 static void register_add(void **handle, const void *host, const char *name, enum entry_kind kind)
 {
 	struct entry *entry = handle ? mem_zalloc(1, sizeof(*entry)) : NULL;
 	if (!entry) {
-		log_line("'%s' is not registered: %s", name, handle ? "out of host memory"
+		log_line("'%s' is not registered: %s", name, handle ? "host memory has run out"
 			: "its fat binary is not");
+		if (handle) {
+			atomic_store(&register_ran_out, true);
+		}
 		return;
 	}
 	entry->binary = (struct binary *)(void *)handle;
@@ -232,6 +242,15 @@ static cudaError_t register_get_kernel(struct entry *entry)
 	return code;
 }
 
+/* What is not registered may be a kernel or a function of the driver, which knows its own. */
+static cudaError_t register_check_handle(const void *handle)
+{
+	const char *name;
+	return driver.cuFuncGetName(&name, (CUfunction)(uintptr_t)handle)
+		== CUDA_ERROR_INVALID_HANDLE || !handle
+		? register_unknown(cudaErrorInvalidDeviceFunction) : cudaSuccess;
+}
+
 cudaError_t register_kernel(CUkernel *out, const void *host)
 {
 	cudaError_t code = cudaSuccess;
@@ -242,7 +261,7 @@ cudaError_t register_kernel(CUkernel *out, const void *host)
 		*out = entry->kernel;
 	} else {
 		*out = (CUkernel)(uintptr_t)host;
-		code = host ? cudaSuccess : cudaErrorInvalidDeviceFunction;
+		code = register_check_handle(host);
 	}
 	pthread_mutex_unlock(&register_lock);
 	if (code) {
@@ -305,7 +324,8 @@ cudaError_t register_variable(CUdeviceptr *out, size_t *size, const void *host)
 	pthread_mutex_lock(&register_lock);
 	struct entry *entry = register_find(host);
 	entry = entry ? entry : register_find_managed(host);
-	cudaError_t code = !entry || entry->kind == ENTRY_KERNEL ? cudaErrorInvalidSymbol
+	cudaError_t code = !entry ? register_unknown(cudaErrorInvalidSymbol)
+		: entry->kind == ENTRY_KERNEL ? cudaErrorInvalidSymbol
 		: register_load(entry->binary);
 	if (!code) {
 		code = driver_error(driver.cuLibraryGetGlobal(&address, &bytes,
@@ -351,6 +371,9 @@ void **__cudaRegisterFatBinary(void *data)
 	pthread_once(&register_once, register_watch_forks);
 	if (binary) {
 		binary->wrapper = wrapper;
+	} else {
+		log_line("a fat binary of the program is not registered: host memory has run out");
+		atomic_store(&register_ran_out, true);
 	}
 	return (void **)(void *)binary;
 }

@@ -7,9 +7,13 @@
 #include "support/suite.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -112,12 +116,19 @@ END_TEST
 
 START_TEST(a_launch_before_registration_has_ended_finds_what_is_there)
 {
+	CUkernel kernel = (CUkernel)(void *)&program;
 	float sum[COUNT];
 	program_fails(cudaLaunchKernel(program_count, one, one, NULL, 0, NULL),
 		cudaErrorInvalidDeviceFunction);
 	program_open(&program);
 	program_fails(cudaLaunchKernel(program_count, one, one, NULL, 0, NULL),
 		cudaErrorInvalidDeviceFunction);
+	program_fails(cudaGetLastError(), cudaErrorInvalidDeviceFunction);
+	program_fails(__cudaGetKernel(&kernel, program_count), cudaErrorInvalidDeviceFunction);
+	ck_assert_ptr_null(kernel);
+	program_fails(__cudaLaunchKernel(kernel, one, one, NULL, 0, NULL),
+		cudaErrorInvalidDeviceFunction);
+	program_fails(cudaGetKernel(&kernel, program_count), cudaErrorInvalidDeviceFunction);
 	program_fails(cudaGetLastError(), cudaErrorInvalidDeviceFunction);
 	program_register(&program);
 	program_ok(cudaLaunchKernel(program_count, one, one, NULL, 0, NULL));
@@ -275,6 +286,112 @@ START_TEST(a_child_of_a_program_that_has_used_a_device_is_told)
 }
 END_TEST
 
+/* atexit calls these in the opposite order: after the kernels are unregistered. */
+static void *memory_at_exit;
+
+static void free_at_exit(void)
+{
+	if (cudaFree(memory_at_exit)
+	    || cudaLaunchKernel(program_count, one, one, NULL, 0, NULL)
+		!= cudaErrorInvalidDeviceFunction) {
+		_exit(1);
+	}
+}
+
+static void use_after_unregistering(void)
+{
+	atexit(free_at_exit);
+	leave_with_work_in_flight();
+	if (cudaMalloc(&memory_at_exit, 100)) {
+		_exit(1);
+	}
+}
+
+START_TEST(memory_may_be_freed_after_kernels_are_unregistered)
+{
+	ck_assert_int_eq(child_of(use_after_unregistering), 0);
+}
+END_TEST
+
+/* A thread launches until the process is gone. */
+static void *launch_for_ever(void *data)
+{
+	for (;;) {
+		if (cudaLaunchKernel(program_count, one, one, NULL, 0, NULL) == cudaSuccess) {
+			atomic_store((atomic_bool *)data, true);
+		}
+	}
+	return NULL;
+}
+
+static void leave_a_thread_at_work(void)
+{
+	static atomic_bool has_launched;
+	pthread_t thread;
+	program_start(&program);
+	atexit(unregister_at_exit);
+	if (pthread_create(&thread, NULL, launch_for_ever, &has_launched)) {
+		_exit(1);
+	}
+	while (!atomic_load(&has_launched)) {
+		sched_yield();
+	}
+}
+
+START_TEST(a_program_ends_while_another_thread_launches)
+{
+	for (int i = 0; i < 5; i++) {
+		ck_assert_int_eq(child_of(leave_a_thread_at_work), 0);
+	}
+}
+END_TEST
+
+/* Heap memory that is left is used up, and no more is to be had, until the limit is lifted. */
+static void register_without_memory(void)
+{
+	struct rlimit none, before;
+	program_open(&program);
+	getrlimit(RLIMIT_AS, &before);
+	none = before;
+	none.rlim_cur = 1;
+	setrlimit(RLIMIT_AS, &none);
+	for (size_t size = 1 << 16; size > 0; size /= 2) {
+		while (malloc(size)) {
+		}
+	}
+	static struct program other;
+	memcpy(&other, &program, sizeof(other));
+	other.wrapper.data = other.image;
+	other.handle = __cudaRegisterFatBinary(&other.wrapper);
+	const bool is_lost = !other.handle;
+	__cudaRegisterFunction(other.handle, (const char *)(uintptr_t)program_add, NULL, "add", -1,
+		NULL, NULL, NULL, NULL, NULL);
+	setrlimit(RLIMIT_AS, &before);
+	__cudaRegisterFunction(program.handle, (const char *)(uintptr_t)program_count, NULL,
+		"count", -1, NULL, NULL, NULL, NULL, NULL);
+	_exit(is_lost
+		&& cudaLaunchKernel(program_add, one, one, NULL, 0, NULL)
+			== cudaErrorMemoryAllocation
+		&& cudaGetSymbolSize(&(size_t){0}, &program_scale) == cudaErrorMemoryAllocation
+		&& cudaLaunchKernel(program_count, one, one, NULL, 0, NULL) == cudaSuccess
+		? 0 : 1);
+}
+
+/* A sanitizer has a heap of its own, which ends the process. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { HEAP_CAN_RUN_OUT = 0 };
+#else
+enum { HEAP_CAN_RUN_OUT = 1 };
+#endif
+
+START_TEST(what_could_not_be_registered_is_out_of_memory)
+{
+	if (HEAP_CAN_RUN_OUT) {
+		ck_assert_int_eq(child_of(register_without_memory), 0);
+	}
+}
+END_TEST
+
 /* --- Libraries --- */
 
 #define RUNTIME_HERE (KZ_CUDART == 12 ? "libcudart.so.12" : "libcudart.so.13")
@@ -326,6 +443,125 @@ START_TEST(a_runtime_may_be_closed_and_opened_again)
 }
 END_TEST
 
+/* --- Libraries with kernels --- */
+
+#define PLUGIN_HERE (KZ_CUDART == 12 ? "plugin12.so" : "plugin13.so")
+#define PLUGIN_OTHER (KZ_CUDART == 12 ? "plugin13.so" : "plugin12.so")
+
+typedef cudaError_t plugin_count_call(unsigned blocks, unsigned *counter, unsigned *managed);
+typedef cudaError_t plugin_start_call(unsigned blocks);
+typedef const void *plugin_kernel_call(void);
+
+static void *open_plugin(const char *name)
+{
+	char path[4096];
+	snprintf(path, sizeof(path), "%s/%s", KZ_TEST_BUILD, name);
+	void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	ck_assert_msg(plugin, "%s", dlerror());
+	return plugin;
+}
+
+static void close_plugin(void *plugin, const char *name)
+{
+	char path[4096];
+	snprintf(path, sizeof(path), "%s/%s", KZ_TEST_BUILD, name);
+	ck_assert_int_eq(dlclose(plugin), 0);
+	ck_assert_ptr_null(dlopen(path, RTLD_NOW | RTLD_NOLOAD));
+}
+
+/* Its variables have their first values, and grow. */
+static void check_plugin(void *plugin)
+{
+	unsigned counter = 0, managed = 0;
+	plugin_count_call *count = (plugin_count_call *)dlsym(plugin, "plugin_count");
+	program_ok(count(3, &counter, &managed));
+	ck_assert_uint_eq(counter, 3);
+	ck_assert_uint_eq(managed, 43);
+	program_ok(count(2, &counter, &managed));
+	ck_assert_uint_eq(counter, 5);
+	ck_assert_uint_eq(managed, 45);
+}
+
+START_TEST(a_plugin_can_be_closed_and_opened_again)
+{
+	float sum[COUNT];
+	for (int i = 0; i < 3; i++) {
+		void *plugin = open_plugin(PLUGIN_HERE);
+		plugin_kernel_call *kernel = (plugin_kernel_call *)dlsym(plugin, "plugin_kernel");
+		const void *host = kernel();
+		check_plugin(plugin);
+		program_ok(cudaLaunchKernel(host, one, one, NULL, 0, NULL));
+		close_plugin(plugin, PLUGIN_HERE);
+		program_fails(cudaLaunchKernel(host, one, one, NULL, 0, NULL),
+			cudaErrorInvalidDeviceFunction);
+		program_ok(cudaDeviceSynchronize());
+	}
+	program_start(&program);
+	program_ok(add(sum));
+}
+END_TEST
+
+START_TEST(a_plugin_is_closed_while_its_kernels_run)
+{
+	float sum[COUNT];
+	program_start(&program);
+	for (int i = 0; i < 3; i++) {
+		void *plugin = open_plugin(PLUGIN_HERE);
+		plugin_start_call *start = (plugin_start_call *)dlsym(plugin, "plugin_start");
+		for (int j = 0; j < 20; j++) {
+			program_ok(start(1000));
+		}
+		close_plugin(plugin, PLUGIN_HERE);
+		program_ok(cudaDeviceSynchronize());
+		program_ok(add(sum));
+	}
+}
+END_TEST
+
+START_TEST(a_plugin_may_have_another_runtime)
+{
+	unsigned counter = 0;
+	float sum[COUNT];
+	program_start(&program);
+	for (int i = 0; i < 2; i++) {
+		void *here = open_plugin(PLUGIN_HERE), *other = open_plugin(PLUGIN_OTHER);
+		check_plugin(other);
+		check_plugin(here);
+		program_ok(add(sum));
+		program_ok(cudaMemcpyFromSymbol(&counter, &program_counter, 4, 0,
+			cudaMemcpyDeviceToHost));
+		ck_assert_uint_eq(counter, 0);
+		close_plugin(other, PLUGIN_OTHER);
+		program_ok(add(sum));
+		other = open_plugin(PLUGIN_OTHER);
+		check_plugin(other);
+		close_plugin(here, PLUGIN_HERE);
+		close_plugin(other, PLUGIN_OTHER);
+	}
+}
+END_TEST
+
+static void leave_plugin_at_work(const char *name)
+{
+	void *plugin = open_plugin(name);
+	plugin_start_call *start = (plugin_start_call *)dlsym(plugin, "plugin_start");
+	for (int i = 0; i < 20; i++) {
+		program_ok(start(1000));
+	}
+}
+
+static void leave_plugins_at_work(void)
+{
+	leave_plugin_at_work(PLUGIN_HERE);
+	leave_plugin_at_work(PLUGIN_OTHER);
+}
+
+START_TEST(a_program_ends_with_plugins_at_work)
+{
+	ck_assert_int_eq(child_of(leave_plugins_at_work), 0);
+}
+END_TEST
+
 SUITE(cudart_register)
 {
 	Suite *suite = suite_create("cudart_register");
@@ -342,8 +578,16 @@ SUITE(cudart_register)
 	tc = suite_add_case(suite, "processes");
 	tcase_add_test(tc, a_program_ends_with_work_in_flight);
 	tcase_add_test(tc, a_child_of_a_program_that_has_used_a_device_is_told);
+	tcase_add_test(tc, memory_may_be_freed_after_kernels_are_unregistered);
+	tcase_add_test(tc, a_program_ends_while_another_thread_launches);
+	tcase_add_test(tc, what_could_not_be_registered_is_out_of_memory);
 	tc = suite_add_case(suite, "libraries");
 	tcase_add_test(tc, two_runtimes_share_a_process);
 	tcase_add_test(tc, a_runtime_may_be_closed_and_opened_again);
+	tc = suite_add_case(suite, "plugins");
+	tcase_add_test(tc, a_plugin_can_be_closed_and_opened_again);
+	tcase_add_test(tc, a_plugin_is_closed_while_its_kernels_run);
+	tcase_add_test(tc, a_plugin_may_have_another_runtime);
+	tcase_add_test(tc, a_program_ends_with_plugins_at_work);
 	return suite;
 }
