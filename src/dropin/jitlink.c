@@ -8,7 +8,9 @@
  * (audit.c), still checks the options, and does what only it can do: it makes PTX of LTO code,
  * which is linked with the rest.
  *
- * The functions also have a name for each version of the header, which is what programs in C call.
+ * A handle is that of NVIDIA's library, so that its functions that are not here, such as those of a
+ * later version, can be called with it.  The functions also have a name for each version of the
+ * header, which is what programs in C call.
  */
 #include "base/common.h"
 
@@ -23,19 +25,19 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-typedef struct jitlink *nvJitLinkHandle;
-typedef struct jitlink_theirs *jitlink_handle; /* of NVIDIA's library */
+typedef struct jitlink_theirs *nvJitLinkHandle;
 typedef int nvJitLinkResult;
 
 enum {
 	JITLINK_SUCCESS = 0,
+	JITLINK_UNRECOGNIZED_OPTION = 1,
 	JITLINK_INVALID_INPUT = 3,
 	JITLINK_PTX_COMPILE = 4,
 	JITLINK_INTERNAL = 6,
 	JITLINK_UNRECOGNIZED_INPUT = 8,
-	JITLINK_FINALIZE = 9,
 	JITLINK_NULL_INPUT = 10,
 	JITLINK_LTO_NOT_ENABLED = 18
 };
@@ -51,15 +53,18 @@ enum jitlink_type {
 };
 
 struct jitlink {
+	struct jitlink *next;  /* in the list of all */
+	nvJitLinkHandle theirs;
 	CUlinkState state;     /* of the driver */
-	jitlink_handle theirs;
 	bool has_lto;          /* the option -lto */
-	size_t lto_count;      /* inputs that NVIDIA's library has */
+	uint32_t max_registers; /* the option -maxrregcount; 0: no limit */
+	size_t count;          /* inputs */
+	size_t lto_count;      /* those of them that NVIDIA's library has */
 	const char *image;     /* the result, which the driver's state holds */
 	size_t size;
 	struct str error;      /* what we say ourselves */
 	char log[8192];        /* what the driver says */
-	void *values[2];       /* of options; the driver writes the size of the log there */
+	void *values[3];       /* of options; the driver writes the size of the log there */
 };
 
 /* The functions as the header has them. */
@@ -81,19 +86,19 @@ nvJitLinkResult nvJitLinkGetInfoLogSize(nvJitLinkHandle link, size_t *size);
 nvJitLinkResult nvJitLinkGetInfoLog(nvJitLinkHandle link, char *log);
 
 static struct jitlink_calls {
-	nvJitLinkResult (*create)(jitlink_handle *, uint32_t, const char **);
-	nvJitLinkResult (*destroy)(jitlink_handle *);
-	nvJitLinkResult (*add_data)(jitlink_handle, int, const void *, size_t, const char *);
-	nvJitLinkResult (*complete)(jitlink_handle);
-	nvJitLinkResult (*ptx_size)(jitlink_handle, size_t *);
-	nvJitLinkResult (*ptx)(jitlink_handle, char *);
-	nvJitLinkResult (*error_size)(jitlink_handle, size_t *);
-	nvJitLinkResult (*error)(jitlink_handle, char *);
-	nvJitLinkResult (*info_size)(jitlink_handle, size_t *);
-	nvJitLinkResult (*info)(jitlink_handle, char *);
+	nvJitLinkResult (*create)(nvJitLinkHandle *, uint32_t, const char **);
+	nvJitLinkResult (*destroy)(nvJitLinkHandle *);
+	nvJitLinkResult (*add_data)(nvJitLinkHandle, int, const void *, size_t, const char *);
+	nvJitLinkResult (*complete)(nvJitLinkHandle);
+	nvJitLinkResult (*ptx_size)(nvJitLinkHandle, size_t *);
+	nvJitLinkResult (*ptx)(nvJitLinkHandle, char *);
+	nvJitLinkResult (*error_size)(nvJitLinkHandle, size_t *);
+	nvJitLinkResult (*error)(nvJitLinkHandle, char *);
+	nvJitLinkResult (*info_size)(nvJitLinkHandle, size_t *);
+	nvJitLinkResult (*info)(nvJitLinkHandle, char *);
 	/* Since CUDA 13. */
-	nvJitLinkResult (*ltoir_size)(jitlink_handle, size_t *);
-	nvJitLinkResult (*ltoir)(jitlink_handle, void *);
+	nvJitLinkResult (*ltoir_size)(nvJitLinkHandle, size_t *);
+	nvJitLinkResult (*ltoir)(nvJitLinkHandle, void *);
 } jitlink_calls;
 
 static struct jitlink_driver {
@@ -154,14 +159,57 @@ static bool jitlink_open(void)
 	return jitlink_is_there;
 }
 
+/* --- Handles --- */
+
+static struct {
+	pthread_mutex_t lock;
+	struct jitlink *first;
+} jitlink_all = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void jitlink_insert(struct jitlink *link)
+{
+	pthread_mutex_lock(&jitlink_all.lock);
+	link->next = jitlink_all.first;
+	jitlink_all.first = link;
+	pthread_mutex_unlock(&jitlink_all.lock);
+}
+
+/* The link of a handle, if `remove` no longer in the list; NULL if there is none. */
+static struct jitlink *jitlink_search(nvJitLinkHandle handle, bool remove)
+{
+	pthread_mutex_lock(&jitlink_all.lock);
+	struct jitlink **at = &jitlink_all.first;
+	while (*at && (*at)->theirs != handle) {
+		at = &(*at)->next;
+	}
+	struct jitlink *link = *at;
+	if (link && remove) {
+		*at = link->next;
+	}
+	pthread_mutex_unlock(&jitlink_all.lock);
+	return link;
+}
+
+/* The link of a handle that a program gave us, with what it did wrong in `*result`. */
+static struct jitlink *jitlink_get(nvJitLinkHandle handle, nvJitLinkResult *result)
+{
+	struct jitlink *link = handle ? jitlink_search(handle, false) : NULL;
+	*result = link ? JITLINK_SUCCESS : handle ? JITLINK_INVALID_INPUT : JITLINK_NULL_INPUT;
+	return link;
+}
+
 /* --- Creating --- */
 
 static CUresult jitlink_create_state(struct jitlink *link)
 {
-	CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+	CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+		CU_JIT_MAX_REGISTERS};
+	const bool has_limit = link->max_registers > 0;
 	link->values[0] = link->log;
 	link->values[1] = (void *)(uintptr_t)sizeof(link->log);
-	return jitlink_driver.create(countof(options), options, link->values, &link->state);
+	link->values[2] = (void *)(uintptr_t)link->max_registers;
+	return jitlink_driver.create(countof(options) - !has_limit, options, link->values,
+		&link->state);
 }
 
 /* The driver's linker needs a context, nvJitLink does not. */
@@ -187,6 +235,33 @@ static bool jitlink_start(struct jitlink *link)
 	return ok;
 }
 
+static nvJitLinkResult jitlink_refuse(struct jitlink *link, nvJitLinkResult result,
+	const char *name, const char *what)
+{
+	str_addf(&link->error, "%s%serror   : %s\n", name ? name : "", name ? ": " : "", what);
+	return result;
+}
+
+/* The option -maxrregcount as ptxas reads it: a limit below its least is raised to that, and one
+ * that is too big is none. */
+static nvJitLinkResult jitlink_read_limit(struct jitlink *link, const char *option)
+{
+	static const char name[] = "-maxrregcount=";
+	const unsigned long least = 24;
+	if (strncmp(option, name, sizeof(name) - 1) != 0) {
+		return JITLINK_SUCCESS;
+	}
+	char *end;
+	const char *value = option + sizeof(name) - 1;
+	const unsigned long limit = strtoul(value, &end, 0);
+	if (end == value || *end) {
+		return jitlink_refuse(link, JITLINK_UNRECOGNIZED_OPTION, option,
+			"expected a number of registers");
+	}
+	link->max_registers = limit > UINT32_MAX ? 0 : (uint32_t)(limit < least ? least : limit);
+	return JITLINK_SUCCESS;
+}
+
 /* NVIDIA's handle, with the program's options; it links LTO code to PTX alone. */
 static nvJitLinkResult jitlink_create_theirs(struct jitlink *link, uint32_t count,
 	const char **options)
@@ -205,7 +280,10 @@ static nvJitLinkResult jitlink_create_theirs(struct jitlink *link, uint32_t coun
 	if (add) {
 		all[count] = "-ptx";
 	}
-	const nvJitLinkResult result = jitlink_calls.create(&link->theirs, count + add, all);
+	nvJitLinkResult result = jitlink_calls.create(&link->theirs, count + add, all);
+	for (uint32_t i = 0; i < count && result == JITLINK_SUCCESS; i++) {
+		result = jitlink_read_limit(link, options[i]);
+	}
 	mem_free(all);
 	return result;
 }
@@ -240,8 +318,9 @@ FRONT_EXPORT nvJitLinkResult nvJitLinkCreate(nvJitLinkHandle *out, uint32_t coun
 		result = JITLINK_INTERNAL;
 	}
 	/* As NVIDIA's, which has a handle for the log of bad options. */
-	if (result == JITLINK_SUCCESS || link->theirs) {
-		*out = link;
+	if (link->theirs) {
+		jitlink_insert(link);
+		*out = link->theirs;
 	} else {
 		jitlink_free(link);
 	}
@@ -251,21 +330,18 @@ FRONT_EXPORT nvJitLinkResult nvJitLinkCreate(nvJitLinkHandle *out, uint32_t coun
 FRONT_EXPORT nvJitLinkResult nvJitLinkDestroy(nvJitLinkHandle *handle)
 {
 	if (!handle || !*handle) {
+		return JITLINK_NULL_INPUT;
+	}
+	struct jitlink *link = jitlink_search(*handle, true);
+	if (!link) {
 		return JITLINK_INVALID_INPUT;
 	}
-	jitlink_free(*handle);
+	jitlink_free(link);
 	*handle = NULL;
 	return JITLINK_SUCCESS;
 }
 
 /* --- Inputs --- */
-
-static nvJitLinkResult jitlink_refuse(struct jitlink *link, nvJitLinkResult result,
-	const char *name, const char *what)
-{
-	str_addf(&link->error, "%s%serror   : %s\n", name ? name : "", name ? ": " : "", what);
-	return result;
-}
 
 /* What data are, whatever they were called: PTX stands where the program expects a cubin. */
 static int jitlink_kind(const void *data, size_t size)
@@ -342,33 +418,43 @@ static nvJitLinkResult jitlink_add(struct jitlink *link, const void *data, size_
 	}
 }
 
-FRONT_EXPORT nvJitLinkResult nvJitLinkAddData(nvJitLinkHandle link, int type, const void *data,
+FRONT_EXPORT nvJitLinkResult nvJitLinkAddData(nvJitLinkHandle handle, int type, const void *data,
 	size_t size, const char *name)
 {
-	if (!link || !link->state) {
-		return JITLINK_INVALID_INPUT;
+	nvJitLinkResult result;
+	struct jitlink *link = jitlink_get(handle, &result);
+	if (!link) {
+		return result;
 	}
 	if (!data || size == 0) {
-		return JITLINK_NULL_INPUT;
+		return JITLINK_INVALID_INPUT;
+	}
+	if (!link->state || link->image) {
+		return jitlink_refuse(link, JITLINK_INTERNAL, name,
+			link->image ? "the link is complete" : "the link has bad options");
 	}
 	if (type < JITLINK_CUBIN || (type > JITLINK_LIBRARY && type != JITLINK_ANY)) {
 		return jitlink_refuse(link, JITLINK_UNRECOGNIZED_INPUT, name,
 			"unknown kind of input");
 	}
-	return jitlink_add(link, data, size, name);
+	result = jitlink_add(link, data, size, name);
+	link->count += result == JITLINK_SUCCESS;
+	return result;
 }
 
-FRONT_EXPORT nvJitLinkResult nvJitLinkAddFile(nvJitLinkHandle link, int type, const char *path)
+FRONT_EXPORT nvJitLinkResult nvJitLinkAddFile(nvJitLinkHandle handle, int type, const char *path)
 {
 	char *data;
 	size_t size;
+	nvJitLinkResult result;
+	struct jitlink *link = jitlink_get(handle, &result);
 	if (!link || !path) {
-		return JITLINK_INVALID_INPUT;
+		return link ? JITLINK_NULL_INPUT : result;
 	}
 	if (file_read(&data, &size, path, NULL)) {
 		return jitlink_refuse(link, JITLINK_INVALID_INPUT, path, "the file cannot be read");
 	}
-	const nvJitLinkResult result = nvJitLinkAddData(link, type, data, size, path);
+	result = nvJitLinkAddData(handle, type, data, size, path);
 	mem_free(data);
 	return result;
 }
@@ -395,62 +481,99 @@ static nvJitLinkResult jitlink_finish_lto(struct jitlink *link)
 	return result;
 }
 
-FRONT_EXPORT nvJitLinkResult nvJitLinkComplete(nvJitLinkHandle link)
+/* Have what NVIDIA's library links ready.  A link without inputs is a module without kernels; with
+ * -lto, NVIDIA's library refuses that. */
+static nvJitLinkResult jitlink_prepare(struct jitlink *link)
+{
+	static const char empty[] = ".version 6.0\n.target sm_30\n.address_size 64\n";
+	if (link->lto_count > 0 || (link->has_lto && link->count == 0)) {
+		return jitlink_finish_lto(link);
+	}
+	return link->count > 0 ? JITLINK_SUCCESS
+		: jitlink_add_ours(link, CU_JIT_INPUT_PTX, empty, sizeof(empty), NULL);
+}
+
+FRONT_EXPORT nvJitLinkResult nvJitLinkComplete(nvJitLinkHandle handle)
 {
 	void *image = NULL;
-	if (!link || !link->state) {
-		return JITLINK_INVALID_INPUT;
+	nvJitLinkResult result;
+	struct jitlink *link = jitlink_get(handle, &result);
+	if (!link) {
+		return result;
 	}
-	const nvJitLinkResult result = link->lto_count > 0 ? jitlink_finish_lto(link)
-		: JITLINK_SUCCESS;
+	if (!link->state || link->image) {
+		return JITLINK_INTERNAL;
+	}
+	result = jitlink_prepare(link);
 	if (result != JITLINK_SUCCESS) {
 		return result;
 	}
 	if (jitlink_driver.complete(link->state, &image, &link->size) != CUDA_SUCCESS) {
-		return JITLINK_FINALIZE;
+		return JITLINK_INTERNAL;
 	}
 	link->image = image;
 	return JITLINK_SUCCESS;
 }
 
-FRONT_EXPORT nvJitLinkResult nvJitLinkGetLinkedCubinSize(nvJitLinkHandle link, size_t *size)
+/* A link that is complete, for a call that writes to `out`. */
+static struct jitlink *jitlink_get_complete(nvJitLinkHandle handle, const void *out,
+	nvJitLinkResult *result)
 {
-	if (!link || !size || !link->image) {
-		return JITLINK_INVALID_INPUT;
+	struct jitlink *link = jitlink_get(handle, result);
+	if (link && (!out || !link->image)) {
+		*result = out ? JITLINK_INTERNAL : JITLINK_NULL_INPUT;
+		return NULL;
 	}
-	*size = link->size;
-	return JITLINK_SUCCESS;
+	return link;
 }
 
-FRONT_EXPORT nvJitLinkResult nvJitLinkGetLinkedCubin(nvJitLinkHandle link, void *cubin)
+FRONT_EXPORT nvJitLinkResult nvJitLinkGetLinkedCubinSize(nvJitLinkHandle handle, size_t *size)
 {
-	if (!link || !cubin || !link->image) {
-		return JITLINK_INVALID_INPUT;
+	nvJitLinkResult result;
+	const struct jitlink *link = jitlink_get_complete(handle, size, &result);
+	if (link) {
+		*size = link->size;
 	}
-	memcpy(cubin, link->image, link->size);
-	return JITLINK_SUCCESS;
+	return result;
 }
 
-FRONT_EXPORT nvJitLinkResult nvJitLinkGetLinkedPtxSize(nvJitLinkHandle link, size_t *size)
+FRONT_EXPORT nvJitLinkResult nvJitLinkGetLinkedCubin(nvJitLinkHandle handle, void *cubin)
 {
-	return nvJitLinkGetLinkedCubinSize(link, size);
+	nvJitLinkResult result;
+	const struct jitlink *link = jitlink_get_complete(handle, cubin, &result);
+	if (link) {
+		memcpy(cubin, link->image, link->size);
+	}
+	return result;
 }
 
-FRONT_EXPORT nvJitLinkResult nvJitLinkGetLinkedPtx(nvJitLinkHandle link, char *ptx)
+FRONT_EXPORT nvJitLinkResult nvJitLinkGetLinkedPtxSize(nvJitLinkHandle handle, size_t *size)
 {
-	return nvJitLinkGetLinkedCubin(link, ptx);
+	return nvJitLinkGetLinkedCubinSize(handle, size);
 }
 
-FRONT_EXPORT nvJitLinkResult nvJitLinkGetLinkedLTOIRSize(nvJitLinkHandle link, size_t *size)
+FRONT_EXPORT nvJitLinkResult nvJitLinkGetLinkedPtx(nvJitLinkHandle handle, char *ptx)
 {
-	return link && link->theirs && jitlink_calls.ltoir_size
-		? jitlink_calls.ltoir_size(link->theirs, size) : JITLINK_INVALID_INPUT;
+	return nvJitLinkGetLinkedCubin(handle, ptx);
 }
 
-FRONT_EXPORT nvJitLinkResult nvJitLinkGetLinkedLTOIR(nvJitLinkHandle link, void *ltoir)
+FRONT_EXPORT nvJitLinkResult nvJitLinkGetLinkedLTOIRSize(nvJitLinkHandle handle, size_t *size)
 {
-	return link && link->theirs && jitlink_calls.ltoir
-		? jitlink_calls.ltoir(link->theirs, ltoir) : JITLINK_INVALID_INPUT;
+	nvJitLinkResult result;
+	if (!jitlink_get(handle, &result)) {
+		return result;
+	}
+	return jitlink_calls.ltoir_size ? jitlink_calls.ltoir_size(handle, size)
+		: JITLINK_INVALID_INPUT;
+}
+
+FRONT_EXPORT nvJitLinkResult nvJitLinkGetLinkedLTOIR(nvJitLinkHandle handle, void *ltoir)
+{
+	nvJitLinkResult result;
+	if (!jitlink_get(handle, &result)) {
+		return result;
+	}
+	return jitlink_calls.ltoir ? jitlink_calls.ltoir(handle, ltoir) : JITLINK_INVALID_INPUT;
 }
 
 /* --- The logs: what the driver says, what we say, what NVIDIA's library says --- */
@@ -460,48 +583,52 @@ static size_t jitlink_ours(const struct jitlink *link)
 	return strlen(link->log) + link->error.len;
 }
 
-FRONT_EXPORT nvJitLinkResult nvJitLinkGetErrorLogSize(nvJitLinkHandle link, size_t *size)
+/* As NVIDIA's, the size of an empty log is 0, and that of any other counts the zero at its end. */
+FRONT_EXPORT nvJitLinkResult nvJitLinkGetErrorLogSize(nvJitLinkHandle handle, size_t *size)
 {
+	nvJitLinkResult result;
+	const struct jitlink *link = jitlink_get(handle, &result);
 	if (!link || !size) {
-		return JITLINK_INVALID_INPUT;
+		return link ? JITLINK_NULL_INPUT : result;
 	}
 	*size = 0;
-	const nvJitLinkResult result = link->theirs ? jitlink_calls.error_size(link->theirs, size)
-		: JITLINK_SUCCESS;
-	*size += jitlink_ours(link) + (*size == 0);
+	result = jitlink_calls.error_size(handle, size);
+	const size_t ours = jitlink_ours(link);
+	*size += ours + (ours > 0 && *size == 0);
 	return result;
 }
 
-FRONT_EXPORT nvJitLinkResult nvJitLinkGetErrorLog(nvJitLinkHandle link, char *log)
+FRONT_EXPORT nvJitLinkResult nvJitLinkGetErrorLog(nvJitLinkHandle handle, char *log)
 {
 	size_t size = 0;
+	nvJitLinkResult result;
+	const struct jitlink *link = jitlink_get(handle, &result);
 	if (!link || !log) {
-		return JITLINK_INVALID_INPUT;
+		return link ? JITLINK_NULL_INPUT : result;
 	}
-	memcpy(log, link->log, strlen(link->log));
-	log += strlen(link->log);
-	if (link->error.len > 0) {
-		memcpy(log, link->error.data, link->error.len);
+	if (jitlink_ours(link) > 0) {
+		memcpy(log, link->log, strlen(link->log));
+		log += strlen(link->log);
+		if (link->error.len > 0) {
+			memcpy(log, link->error.data, link->error.len);
+		}
+		log += link->error.len;
+		*log = '\0';
 	}
-	log += link->error.len;
-	*log = '\0';
-	if (!link->theirs || jitlink_calls.error_size(link->theirs, &size) != JITLINK_SUCCESS
-	    || size == 0) {
-		return JITLINK_SUCCESS;
-	}
-	return jitlink_calls.error(link->theirs, log);
+	result = jitlink_calls.error_size(handle, &size);
+	return result == JITLINK_SUCCESS && size > 0 ? jitlink_calls.error(handle, log) : result;
 }
 
-FRONT_EXPORT nvJitLinkResult nvJitLinkGetInfoLogSize(nvJitLinkHandle link, size_t *size)
+FRONT_EXPORT nvJitLinkResult nvJitLinkGetInfoLogSize(nvJitLinkHandle handle, size_t *size)
 {
-	return link && link->theirs ? jitlink_calls.info_size(link->theirs, size)
-		: JITLINK_INVALID_INPUT;
+	nvJitLinkResult result;
+	return jitlink_get(handle, &result) ? jitlink_calls.info_size(handle, size) : result;
 }
 
-FRONT_EXPORT nvJitLinkResult nvJitLinkGetInfoLog(nvJitLinkHandle link, char *log)
+FRONT_EXPORT nvJitLinkResult nvJitLinkGetInfoLog(nvJitLinkHandle handle, char *log)
 {
-	return link && link->theirs ? jitlink_calls.info(link->theirs, log)
-		: JITLINK_INVALID_INPUT;
+	nvJitLinkResult result;
+	return jitlink_get(handle, &result) ? jitlink_calls.info(handle, log) : result;
 }
 
 /* --- The names for each version of the header --- */

@@ -19,13 +19,13 @@
 	int name parameters;                                                                       \
 	int name parameters
 
-static int has_lto, has_ptx;
+static int has_lto, has_ptx, inputs;
 static const char *error = "";
 
 FUNCTION(nvJitLinkCreate, (void **handle, uint32_t count, const char **options))
 {
 	*handle = &has_lto;
-	has_lto = has_ptx = 0;
+	has_lto = has_ptx = inputs = 0;
 	error = "";
 	for (uint32_t i = 0; i < count; i++) {
 		has_lto = has_lto || strcmp(options[i], "-lto") == 0;
@@ -51,13 +51,14 @@ FUNCTION(nvJitLinkAddData, (void *handle, int type, const void *data, size_t siz
 	(void)data;
 	(void)size;
 	(void)name;
+	inputs++;
 	return type == 3 && has_lto ? 0 : 6;
 }
 
 FUNCTION(nvJitLinkComplete, (void *handle))
 {
 	(void)handle;
-	return has_ptx ? 0 : 6;
+	return has_ptx && inputs > 0 ? 0 : 6;
 }
 
 FUNCTION(nvJitLinkGetLinkedPtxSize, (void *handle, size_t *size))
@@ -77,7 +78,7 @@ FUNCTION(nvJitLinkGetLinkedPtx, (void *handle, char *ptx))
 FUNCTION(nvJitLinkGetErrorLogSize, (void *handle, size_t *size))
 {
 	(void)handle;
-	*size = strlen(error) + 1;
+	*size = *error ? strlen(error) + 1 : 0;
 	return 0;
 }
 
@@ -100,6 +101,12 @@ FUNCTION(nvJitLinkGetInfoLog, (void *handle, char *log))
 	(void)handle;
 	*log = '\0';
 	return 0;
+}
+
+/* A function that the library in front does not know. */
+FUNCTION(nvJitLinkOfTomorrow, (void *handle))
+{
+	return handle == &has_lto ? 0 : 3;
 }
 
 FUNCTION(nvJitLinkVersion, (unsigned *major, unsigned *minor))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Link PTX by nvJitLink, which needs no context, and run what it hands out as a cubin; link LTO
- * code; read the logs of links that fail.
+ * code; limit registers; read the logs of links that fail; make the mistakes that NVIDIA's library
+ * answers with a number of its own.
  * usage: jitlink LIBRARY
  */
 #include "driver.h"
@@ -113,6 +114,58 @@ static void finish(void *link, int want)
 	check(cuDevicePrimaryCtxRelease(device));
 }
 
+static void limit_registers(void)
+{
+	static const struct {
+		const char *option, *expected; /* NULL: no limit */
+	} rows[] = {
+		{"-maxrregcount=40", ".maxnreg 40\n"}, {"-maxrregcount= 0x28", ".maxnreg 40\n"},
+		{"-maxrregcount=0", ".maxnreg 24\n"}, {"-maxrregcount=-1", NULL},
+	};
+	void *link;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *options[] = {"-arch=sm_90", rows[i].option};
+		link = begin(2, options);
+		expect(add(link, PTX, caller, sizeof(caller), "a") == 0
+			&& add(link, PTX, callee, sizeof(callee), "b") == 0, "PTX");
+		expect(complete(link) == 0 && cubin(link, image) == 0, "a limit");
+		expect(rows[i].expected ? strstr(image, rows[i].expected) != NULL
+			: !strstr(image, ".maxnreg"), rows[i].option);
+		destroy(&link);
+	}
+	const char *bad = "-maxrregcount=many";
+	expect(create(&link, 1, &bad) == 1 && link, "a limit that is not a number");
+	read_log(link);
+	expect(strstr(log_text, "-maxrregcount=many: error   : expected a number") != NULL, "why");
+	expect(add(link, PTX, caller, sizeof(caller), "a") == 6 && complete(link) == 6, "no link");
+	destroy(&link);
+}
+
+/* The numbers are those of nvJitLink 13.0 and 13.5. */
+static void make_mistakes(void *library)
+{
+	const char *options[] = {"-arch=sm_90", "-lto"};
+	int (*newer)(void *) = find(library, "nvJitLinkOfTomorrow");
+	size_t size = 1;
+	void *link = begin(1, options), *none = NULL;
+	expect(error_size(link, &size) == 0 && size == 0, "an empty log has no size");
+	log_text[0] = 'x';
+	expect(error(link, log_text) == 0 && log_text[0] == 'x', "nothing to write");
+	expect(newer(link) == 0, "NVIDIA's handle");
+	expect(complete(link) == 0, "a link without inputs");
+	expect(cubin_size(link, &size) == 0 && size > 0, "its image");
+	expect(complete(link) == 6, "a link is completed once");
+	expect(add(link, PTX, caller, sizeof(caller), "a") == 6, "nothing is added then");
+	expect(add(NULL, PTX, caller, sizeof(caller), "a") == 10, "no handle");
+	expect(add(link, PTX, NULL, 4, "a") == 3, "no data");
+	expect(complete(NULL) == 10 && destroy(NULL) == 10 && destroy(&none) == 10, "no handle");
+	expect(complete(&size) == 3, "not a handle");
+	destroy(&link);
+	link = begin(2, options);
+	expect(complete(link) == 6, "an empty link with -lto is NVIDIA's");
+	destroy(&link);
+}
+
 int main(int argc, char **argv)
 {
 	const char *options[] = {"-arch=sm_90", "-lto"}, *bad[] = {"-bad"};
@@ -144,7 +197,7 @@ int main(int argc, char **argv)
 	expect(add(link, LTOIR, lto_code, sizeof(lto_code), "b") == 18, "LTO code without -lto");
 	expect(add(link, CUBIN, elf, sizeof(elf), "c") == 8, "a cubin is refused");
 	expect(add(link, PTX, "hello", 5, "d") == 4, "what is not PTX is refused");
-	expect(cubin_size(link, &(size_t){0}) == 3, "no cubin before the link is complete");
+	expect(cubin_size(link, &(size_t){0}) == 6, "no cubin before the link is complete");
 	read_log(link);
 	expect(strstr(log_text, "b: error   : LTO code needs the option -lto") != NULL
 		&& strstr(log_text, "c: error   : the CPU device links PTX") != NULL
@@ -153,7 +206,7 @@ int main(int argc, char **argv)
 
 	link = begin(1, options);
 	expect(add(link, PTX, caller, sizeof(caller), "a") == 0, "PTX");
-	expect(complete(link) == 9, "a function that nothing defines");
+	expect(complete(link) == 6, "a function that nothing defines");
 	read_log(link);
 	expect(strstr(log_text, "'plus'") != NULL, "its name");
 	destroy(&link);
@@ -162,6 +215,8 @@ int main(int argc, char **argv)
 	read_log(link);
 	expect(strcmp(log_text, "unknown option -bad") == 0, "NVIDIA's log");
 	destroy(&link);
+	limit_registers();
+	make_mistakes(library);
 	printf("PASSED\n");
 	return 0;
 }

@@ -250,6 +250,7 @@ static CUresult link_complete(const char *call, struct link *link)
 		return api_fail(CUDA_ERROR_INVALID_IMAGE, "%s: nothing has been added", call);
 	}
 	jit_options_start(&link->options);
+	linker_limit_registers(link->linker, link->options.max_registers);
 	enum link_status status = linker_finish(link->linker, &link->image, &errors);
 	if (status == LINK_OK && !link_check_result(&link->image, &diag)) {
 		status = LINK_BAD_PTX;

@@ -66,6 +66,7 @@ struct function {
 	struct module *module;
 	struct ptx_func *ptx;
 	size_t reg_count;        /* as the text declares them */
+	uint32_t max_registers;  /* .maxnreg of the text; 0: none */
 	size_t place;               /* in module->functions */
 	char name[96];              /* for messages: as in the source, without parameters */
 	atomic_bool is_compiled;

@@ -116,6 +116,7 @@ static bool function_create(struct module *module, size_t place, struct ptx_diag
 	function->place = place;
 	function->ptx = func;
 	function->reg_count = func->reg_count;
+	function->max_registers = func->max_registers;
 	ptx_write_name(function->name, sizeof(function->name), func->name);
 	function->max_threads = function_max_threads(func);
 	function->max_dynamic = most - (int)func->shared_size;
@@ -217,10 +218,11 @@ CUresult module_find_function(const char *call, struct module *module, const cha
 }
 
 /* A processor has no registers like a GPU's.  The answer, from which occupancy follows, lets 1024
- * threads run. */
+ * threads run.  As in ptxas, a kernel's .maxnreg overrides the limit of its module. */
 int function_register_count(const struct function *function)
 {
-	const size_t limit = function->module->max_registers;
+	const size_t limit = function->max_registers ? function->max_registers
+		: function->module->max_registers;
 	size_t count = function->reg_count;
 	count = count < 16 ? 16 : count > 64 ? 64 : count;
 	return (int)(limit > 0 && limit < count ? limit : count);

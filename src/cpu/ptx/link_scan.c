@@ -91,6 +91,7 @@ static void scan_function(struct link_scan *s, struct item *item)
 	}
 	scan_add_name(s, item);
 	while (!scan_at_end(s) && !scan_is(s, "{") && !scan_is(s, ";")) {
+		item->limits_registers = item->limits_registers || scan_is(s, ".maxnreg");
 		scan_next_token(s);
 	}
 	item->head_end = s->token.text;
@@ -246,6 +247,7 @@ static void scan_item(struct link_scan *s)
 	item->linkage = scan_linkage(s);
 	if (scan_is(s, ".entry") || scan_is(s, ".func")) {
 		item->kind = ITEM_FUNCTION;
+		item->is_entry = scan_is(s, ".entry");
 		scan_next_token(s);
 		scan_function(s, item);
 	} else if (scan_is(s, ".global") || scan_is(s, ".const") || scan_is(s, ".shared")) {

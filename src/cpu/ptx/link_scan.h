@@ -25,6 +25,8 @@ struct item {
 	enum linkage linkage;
 	bool is_alias;          /* .alias: a definition; what it declares is another item */
 	bool is_shared;         /* .extern .shared: dynamic shared memory */
+	bool is_entry;
+	bool limits_registers;  /* .maxnreg: of a function */
 	const char *start;
 	const char *head_end;   /* of a definition: where the body or the initial value begins */
 	const char *end;
@@ -57,6 +59,7 @@ struct linker {
 	struct input *inputs;
 	struct input **last;
 	size_t count;
+	uint32_t max_registers; /* of a kernel; 0: no limit */
 	struct map globals;     /* -> struct global */
 	int version_major;
 	int version_minor;

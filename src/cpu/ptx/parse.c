@@ -38,10 +38,21 @@ static void parse_ntid(struct parser *p, uint32_t ntid[3])
 	} while (accept(p, ","));
 }
 
+static uint32_t parse_register_limit(struct parser *p)
+{
+	const int line = p->token.line, column = p->token.column;
+	const uint64_t limit = take_int(p);
+	if (limit == 0 || limit > UINT32_MAX) {
+		parser_fail_at(p, line, column, "expected a 32-bit number of registers above zero");
+		return 0;
+	}
+	return (uint32_t)limit;
+}
+
 /* What stands between a function's parameters and its body. */
 static void parse_tuning(struct parser *p, struct ptx_func *func)
 {
-	static const char *const numbers[] = {".minnctapersm", ".maxnctapersm", ".maxnreg",
+	static const char *const numbers[] = {".minnctapersm", ".maxnctapersm",
 		".abi_preserve", ".abi_preserve_control"};
 	static const char *const clusters[] = {".reqnctapercluster", ".maxclusterrank",
 		".explicitcluster", ".blocksareclusters"};
@@ -58,6 +69,8 @@ static void parse_tuning(struct parser *p, struct ptx_func *func)
 		if (i < countof(numbers)) {
 			advance(p);
 			take_int(p);
+		} else if (accept(p, ".maxnreg")) {
+			func->max_registers = parse_register_limit(p);
 		} else if (accept(p, ".maxntid")) {
 			parse_ntid(p, func->max_ntid);
 		} else if (accept(p, ".reqntid")) {

@@ -552,6 +552,7 @@ struct ptx_func {
 	const struct lexer *late;     /* a kernel of parse_declarations: at its name in the text */
 	uint32_t max_ntid[3];         /* .maxntid, 0 if absent */
 	uint32_t req_ntid[3];         /* .reqntid, 0 if absent */
+	uint32_t max_registers;       /* .maxnreg, 0 if absent */
 	int line;
 	bool is_entry;
 	bool is_extern;               /* a declaration: vprintf, malloc, ... */

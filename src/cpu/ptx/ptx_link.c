@@ -8,7 +8,8 @@
  * chosen for it, a strong one before weak ones.  The other definitions become declarations, and
  * only the first declaration of a name stays.  A name without linkage belongs to its input; if
  * another input uses the same name, it gets a suffix.  The files of .file and .loc get new numbers.
- * Sections, which hold debug information, are left out.
+ * Sections, which hold debug information, are left out.  A limit of registers, which the loader
+ * of the result would not know, becomes the .maxnreg of each kernel.
  */
 #include "base/common.h"
 
@@ -48,6 +49,11 @@ void linker_release(struct linker *linker)
 	map_free(&linker->globals);
 	arena_free(&linker->arena);
 	mem_free(linker);
+}
+
+void linker_limit_registers(struct linker *linker, uint32_t count)
+{
+	linker->max_registers = count;
 }
 
 size_t linker_count(const struct linker *linker)
@@ -289,6 +295,19 @@ static void link_write_declaration(
 	str_add(out, ";\n");
 }
 
+/* A kernel gets the link's limit of registers unless it has one of its own, as in ptxas. */
+static void link_write_definition(const struct linker *linker, struct str *out,
+	const struct input *input, const struct item *item)
+{
+	const char *start = item->start;
+	if (linker->max_registers > 0 && item->is_entry && !item->limits_registers) {
+		link_write_text(out, input, start, item->head_end);
+		str_addf(out, ".maxnreg %u\n", (unsigned)linker->max_registers);
+		start = item->head_end;
+	}
+	link_write_text(out, input, start, item->end);
+}
+
 static void link_write_item(struct linker *linker, struct str *out, const struct input *input,
 	const struct item *item)
 {
@@ -298,7 +317,7 @@ static void link_write_item(struct linker *linker, struct str *out, const struct
 		if (global) {
 			link_mark_emitted(linker, item);
 		}
-		link_write_text(out, input, item->start, item->end);
+		link_write_definition(linker, out, input, item);
 	} else if (!item->is_alias && !link_mark_emitted(linker, item)) {
 		link_write_declaration(out, input, item);
 	}

@@ -27,6 +27,8 @@ bool link_is_runtime(const char *data, size_t size);
 /* Take in what cooperative groups need of it: cudaCGGetIntrinsicHandle, cudaCGSynchronize, ... */
 enum link_status linker_add_runtime(struct linker *linker, struct ptx_diag *diag,
 	struct str *errors);
+/* Limit the registers of each kernel that has no limit of its own. */
+void linker_limit_registers(struct linker *linker, uint32_t count);
 size_t linker_count(const struct linker *linker);
 /* One module of all that was taken in, appended to `out`. */
 enum link_status linker_finish(struct linker *linker, struct str *out, struct str *errors);

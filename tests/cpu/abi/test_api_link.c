@@ -223,6 +223,36 @@ START_TEST(a_result_can_be_linked_again)
 }
 END_TEST
 
+static int registers_of(CUmodule module, const char *name)
+{
+	int count = 0;
+	OK(cuFuncGetAttribute(&count, CU_FUNC_ATTRIBUTE_NUM_REGS, kernel(module, name)));
+	return count;
+}
+
+/* It goes with the result; a limit that a kernel has of its own stays. */
+START_TEST(a_link_limits_the_registers_of_its_kernels)
+{
+	CUjit_option option = CU_JIT_MAX_REGISTERS;
+	void *limit = (void *)9, *image;
+	CUlinkState link = NULL;
+	CUmodule module;
+	OK(cuLinkCreate_v2(1, &option, &limit, &link));
+	OK(add(link, TOP ".func f() { ret; }\n.visible .entry k()\n{\n\tcall f;\n\tret;\n}\n",
+		NULL));
+	OK(add(link, TOP ".visible .entry own() .maxntid 64 .maxnreg 12 { ret; }\n", NULL));
+	OK(cuLinkComplete(link, &image, NULL));
+	OK(cuModuleLoadData(&module, image));
+	ck_assert_int_eq(registers_of(module, "k"), 9);
+	ck_assert_int_eq(registers_of(module, "own"), 12);
+	OK(cuModuleUnload(module));
+	limit = (void *)10;
+	OK(cuModuleLoadDataEx(&module, image, 1, &option, &limit));
+	ck_assert_int_eq(registers_of(module, "own"), 12);
+	OK(cuLinkDestroy(link));
+}
+END_TEST
+
 START_TEST(files_and_fat_binaries_can_be_linked)
 {
 	static const char sample[] = KZ_TEST_DIR "/data/fatbin/lz4.fatbin";
@@ -536,6 +566,7 @@ SUITE(api_link)
 	tcase_add_loop_test(tc, names_are_resolved_across_modules, 0, countof(good));
 	tcase_add_loop_test(tc, names_that_cannot_be_resolved_are_logged, 0, countof(bad));
 	tcase_add_tests(tc, 1, a_refused_input_is_left_out, a_result_can_be_linked_again,
+		a_link_limits_the_registers_of_its_kernels,
 		files_and_fat_binaries_can_be_linked, links_refuse_what_makes_no_sense,
 		the_device_runtime_has_to_be_linked,
 		a_function_of_the_program_beats_that_of_the_runtime, no_other_library_can_be_linked,

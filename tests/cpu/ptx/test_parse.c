@@ -52,7 +52,7 @@ START_TEST(parse_lays_out_parameters_at_their_own_alignment)
 	static const size_t offsets[] = {0, 8, 16, 40}, sizes[] = {1, 4, 24, 8};
 	parse(HEADER ".entry k(.param .u8 a, .param .align 8 .f32 b, .param .align 16 .b8 c[24],\n"
 		".param .u64 .ptr .global .align 4 d)\n"
-		".maxntid 64, 2 .reqntid 8 .minnctapersm 2 { }");
+		".maxntid 64, 2 .reqntid 8 .minnctapersm 2 .maxnreg 40 { }");
 	const struct ptx_func *func = module.funcs[0];
 	ck_assert_uint_eq(func->param_count, 4);
 	for (size_t i = 0; i < 4; i++) {
@@ -63,6 +63,7 @@ START_TEST(parse_lays_out_parameters_at_their_own_alignment)
 	ck_assert_uint_eq(func->max_ntid[1], 2);
 	ck_assert_uint_eq(func->max_ntid[2], 1);
 	ck_assert_uint_eq(func->req_ntid[0], 8);
+	ck_assert_uint_eq(func->max_registers, 40);
 }
 END_TEST
 
