@@ -4,7 +4,6 @@
 
 #include "cudart/state.h"
 
-#include "cudart/log.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
 #include "cudart/driver.h"
 
 #include "base/dl.h"
-#include "cudart/log.h"
+#include "base/log_line.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -42,7 +42,7 @@ static void driver_open(void)
 	char why[256];
 	void *object = dl_open("libcuda.so.1", why, sizeof(why));
 	if (!object) {
-		log_line("no driver: %s", why);
+		log_line("cudart", "no driver: %s", why);
 		driver_state = cudaErrorInsufficientDriver;
 		return;
 	}
@@ -52,7 +52,7 @@ static void driver_open(void)
 		static void *const none;
 		if (memcmp(slot, &none, sizeof(none)) == 0) {
 			CUresult (*lacks)(void) = driver_lacks;
-			log_line("the driver has no %s", driver_rows[i].symbol);
+			log_line("cudart", "the driver has no %s", driver_rows[i].symbol);
 			memcpy(slot, &lacks, sizeof(lacks));
 		}
 	}

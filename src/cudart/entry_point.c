@@ -4,7 +4,6 @@
 
 #include "cudart/state.h"
 
-#include "cudart/log.h"
 
 static cudaError_t entry_point_get(const char *symbol, void **out, unsigned version,
 	unsigned long long flags, int *status)

@@ -3,7 +3,8 @@
 #include "base/common.h"
 
 #include "cudart/exports.h"
-#include "cudart/log.h"
+
+#include "base/log_line.h"
 #include "cudart/state.h"
 
 #define ADDRESS(memory) ((CUdeviceptr)(uintptr_t)(memory))
@@ -30,7 +31,7 @@
 	IN_##in(__attribute__((visibility("default"))) cudaError_t name(void);                     \
 		cudaError_t name(void)                                                             \
 		{                                                                                  \
-			log_line(#name " is not supported");                                       \
+			log_line("cudart", #name " is not supported");                             \
 			return state_leave(cudaErrorNotSupported);                                 \
 		})
 #include "cudart/exports.def"

@@ -18,8 +18,8 @@
 
 #include "base/alloc.h"
 #include "base/fatbin.h"
+#include "base/log_line.h"
 #include "base/str.h"
-#include "cudart/log.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -115,8 +115,8 @@ static void register_add(void **handle, const void *host, const char *name, enum
 {
 	struct entry *entry = handle ? mem_zalloc(1, sizeof(*entry)) : NULL;
 	if (!entry) {
-		log_line("'%s' is not registered: %s", name, handle ? "host memory has run out"
-			: "its fat binary is not");
+		log_line("cudart", "'%s' is not registered: %s", name,
+			handle ? "host memory has run out" : "its fat binary is not");
 		if (handle) {
 			atomic_store(&register_ran_out, true);
 		}
@@ -157,8 +157,8 @@ static void register_explain(const void *data)
 		device) == CUDA_SUCCESS
 	    && driver.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
 		device) == CUDA_SUCCESS) {
-		log_always("the program's kernels are compiled for %s, without PTX; compile with "
-			"-gencode arch=compute_%d%d,code=compute_%d%d for this device",
+		log_line_always("cudart", "the program's kernels are compiled for %s, without PTX; "
+			"compile with -gencode arch=compute_%d%d,code=compute_%d%d for this device",
 			archs.len ? archs.data : "nothing", major, minor, major, minor);
 	}
 	str_free(&archs);
@@ -191,7 +191,7 @@ static CUresult register_link(CUlibrary *out, const void *const *parts)
 	if (result == CUDA_SUCCESS) {
 		result = driver.cuLibraryLoadData(out, image, NULL, NULL, 0, NULL, NULL, 0);
 	} else {
-		log_line("the parts of the program cannot be linked: %s", why);
+		log_line("cudart", "the parts of the program cannot be linked: %s", why);
 	}
 	driver.cuLinkDestroy(link);
 	return result;
@@ -205,7 +205,7 @@ static CUresult register_load_image(CUlibrary *out, const void *data)
 	CUresult result = driver.cuLibraryLoadData(out, data, options, values, countof(options),
 		NULL, NULL, 0);
 	if (result != CUDA_SUCCESS) {
-		log_line("a fat binary of the program cannot be loaded: %s", why);
+		log_line("cudart", "a fat binary of the program cannot be loaded: %s", why);
 	}
 	return result;
 }
@@ -364,7 +364,7 @@ void **__cudaRegisterFatBinary(void *data)
 	const struct wrapper *wrapper = data;
 	if (!wrapper || wrapper->magic != WRAPPER_MAGIC || !wrapper->data
 	    || (wrapper->version != WRAPPER_ONE && wrapper->version != WRAPPER_LINKED)) {
-		log_line("a program registers something that is not a fat binary");
+		log_line("cudart", "a program registers something that is not a fat binary");
 		return NULL;
 	}
 	struct binary *binary = mem_zalloc(1, sizeof(*binary));
@@ -372,7 +372,8 @@ void **__cudaRegisterFatBinary(void *data)
 	if (binary) {
 		binary->wrapper = wrapper;
 	} else {
-		log_line("a fat binary of the program is not registered: host memory has run out");
+		log_line("cudart", "a fat binary of the program is not registered: host memory has "
+			"run out");
 		atomic_store(&register_ran_out, true);
 	}
 	return (void **)(void *)binary;
@@ -435,7 +436,7 @@ void __cudaRegisterManagedVar(void **handle, void **host, char *device, const ch
 void __cudaRegisterHostVar(void **handle, const char *name, char *host, size_t size)
 {
 	(void)handle, (void)host, (void)size;
-	log_line("the host variable '%s' cannot be used by kernels", name);
+	log_line("cudart", "the host variable '%s' cannot be used by kernels", name);
 }
 
 /* Before the first use of a managed variable on the host. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a library in front finds NVIDIA's: it is loaded already, for the library in front needs it.
+ * How a library in front finds NVIDIA's: that is loaded already, for the library in front needs it.
  * libnvrtc.so.13 needs kudzu-real-libnvrtc.so.13, so the name follows from our own.
  */
 #include "base/common.h"
@@ -8,13 +8,23 @@
 #include "dropin/front.h"
 
 #include "base/alloc.h"
-#include "base/dl.h"
+#include "base/log_line.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
-void *front_open(void)
+static bool front_take(const char *part, void *library, const char *name,
+	const struct dl_row *rows, size_t count, void *table)
+{
+	const char *missing = dl_fill(library, rows, count, table);
+	if (missing) {
+		log_line(part, "%s has no %s", name, missing);
+	}
+	return !missing;
+}
+
+bool front_fill(const char *part, const struct dl_row *rows, size_t count, void *table)
 {
 	static const char here;
 	char name[64];
@@ -22,10 +32,19 @@ void *front_open(void)
 	const char *base = path ? strrchr(path, '/') : NULL;
 	snprintf(name, sizeof(name), "kudzu-real-%s", base ? base + 1 : "");
 	mem_free(path);
-	return dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+	void *real = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+	if (!real) {
+		log_line(part, "NVIDIA's library is not loaded: %s", dlerror());
+	}
+	return real && front_take(part, real, "NVIDIA's library", rows, count, table);
 }
 
-void *front_find(void *real, const char *name)
+bool front_fill_driver(const char *part, const struct dl_row *rows, size_t count, void *table)
 {
-	return real ? dl_symbol(real, name) : NULL;
+	char why[256];
+	void *driver = dl_open("libcuda.so.1", why, sizeof(why));
+	if (!driver) {
+		log_line(part, "there is no driver: %s", why);
+	}
+	return driver && front_take(part, driver, "the driver", rows, count, table);
 }

@@ -4,12 +4,14 @@
 
 /* What the libraries in front of NVIDIA's have in common. */
 #include "base/common.h"
+#include "base/dl.h"
 
 #define FRONT_EXPORT __attribute__((visibility("default")))
 
-/* NVIDIA's library, which the library in front needs under another name (audit.c), and a function
- * of it; NULL if it is not loaded, or has none of that name. */
-void *front_open(void);
-void *front_find(void *real, const char *name);
+/* Fill a table with functions of NVIDIA's library, which the library in front needs under another
+ * name (audit.c).  False, and a line for KUDZU_LOG, if it is not loaded or lacks a needed one. */
+bool front_fill(const char *part, const struct dl_row *rows, size_t count, void *table);
+/* The same of the CPU device's driver. */
+bool front_fill_driver(const char *part, const struct dl_row *rows, size_t count, void *table);
 
 #endif

@@ -18,9 +18,9 @@
 
 #include "base/alloc.h"
 #include "base/cuda_abi.h"
-#include "base/dl.h"
 #include "base/fatbin.h"
 #include "base/file.h"
+#include "base/log_line.h"
 #include "base/str.h"
 
 #include <pthread.h>
@@ -51,6 +51,8 @@ enum jitlink_type {
 	JITLINK_LIBRARY = 6,
 	JITLINK_ANY = 10
 };
+
+static const char jitlink_part[] = "nvjitlink"; /* of lines for KUDZU_LOG */
 
 struct jitlink {
 	struct jitlink *next;  /* in the list of all */
@@ -145,11 +147,8 @@ static void jitlink_find(void)
 		{"cuLinkComplete", offsetof(struct jitlink_driver, complete), true},
 		{"cuLinkDestroy", offsetof(struct jitlink_driver, destroy), true},
 	};
-	char why[256];
-	void *theirs = front_open();
-	void *cuda = dl_open("libcuda.so.1", why, sizeof(why));
-	jitlink_is_there = theirs && cuda && !dl_fill(theirs, calls, countof(calls), &jitlink_calls)
-		&& !dl_fill(cuda, driver, countof(driver), &jitlink_driver);
+	jitlink_is_there = front_fill(jitlink_part, calls, countof(calls), &jitlink_calls)
+		&& front_fill_driver(jitlink_part, driver, countof(driver), &jitlink_driver);
 }
 
 static bool jitlink_open(void)
@@ -239,6 +238,7 @@ static nvJitLinkResult jitlink_refuse(struct jitlink *link, nvJitLinkResult resu
 	const char *name, const char *what)
 {
 	str_addf(&link->error, "%s%serror   : %s\n", name ? name : "", name ? ": " : "", what);
+	log_line(jitlink_part, "%s%s%s", name ? name : "", name ? ": " : "", what);
 	return result;
 }
 
@@ -557,6 +557,13 @@ FRONT_EXPORT nvJitLinkResult nvJitLinkGetLinkedPtx(nvJitLinkHandle handle, char 
 	return nvJitLinkGetLinkedCubin(handle, ptx);
 }
 
+/* A function that NVIDIA's library got with CUDA 13. */
+static nvJitLinkResult jitlink_lack(const char *name)
+{
+	log_line(jitlink_part, "NVIDIA's library has no %s", name);
+	return JITLINK_INVALID_INPUT;
+}
+
 FRONT_EXPORT nvJitLinkResult nvJitLinkGetLinkedLTOIRSize(nvJitLinkHandle handle, size_t *size)
 {
 	nvJitLinkResult result;
@@ -564,7 +571,7 @@ FRONT_EXPORT nvJitLinkResult nvJitLinkGetLinkedLTOIRSize(nvJitLinkHandle handle,
 		return result;
 	}
 	return jitlink_calls.ltoir_size ? jitlink_calls.ltoir_size(handle, size)
-		: JITLINK_INVALID_INPUT;
+		: jitlink_lack(__func__);
 }
 
 FRONT_EXPORT nvJitLinkResult nvJitLinkGetLinkedLTOIR(nvJitLinkHandle handle, void *ltoir)
@@ -573,7 +580,7 @@ FRONT_EXPORT nvJitLinkResult nvJitLinkGetLinkedLTOIR(nvJitLinkHandle handle, voi
 	if (!jitlink_get(handle, &result)) {
 		return result;
 	}
-	return jitlink_calls.ltoir ? jitlink_calls.ltoir(handle, ltoir) : JITLINK_INVALID_INPUT;
+	return jitlink_calls.ltoir ? jitlink_calls.ltoir(handle, ltoir) : jitlink_lack(__func__);
 }
 
 /* --- The logs: what the driver says, what we say, what NVIDIA's library says --- */

@@ -13,8 +13,8 @@
 
 #include "base/cuda_abi.h"
 #include "base/dl.h"
-#include "base/env.h"
 #include "base/kudzu_abi.h"
+#include "base/log_line.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -166,6 +166,7 @@ static nvmlReturn_t nvml_find_driver(void)
 		*(void **)&get_table = dl_symbol(library, "cuGetExportTable");
 	}
 	if (!get_table || get_table(&table, &id) != CUDA_SUCCESS) {
+		log_line("nvml", "%s", library ? "the driver is not Kudzu's" : why);
 		return NVML_ERROR_DRIVER_NOT_LOADED;
 	}
 	nvml.driver = table;
@@ -228,13 +229,7 @@ const char *nvmlErrorString(nvmlReturn_t result)
 /* What a function of nvml.def answers that is not here. */
 static nvmlReturn_t nvml_lack(const char *name)
 {
-	const char *wanted = env_get("KUDZU_LOG");
-	if (wanted && *wanted && strcmp(wanted, "0") != 0) {
-		char line[128];
-		const int len = snprintf(line, sizeof(line), "kudzu nvml: %s is not supported\n",
-			name);
-		(void)!write(STDERR_FILENO, line, (size_t)len);
-	}
+	log_line("nvml", "%s is not supported", name);
 	const nvmlReturn_t result = nvml_check_init();
 	return result == NVML_SUCCESS ? NVML_ERROR_NOT_SUPPORTED : result;
 }

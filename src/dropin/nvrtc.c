@@ -14,7 +14,6 @@
 #include "dropin/front.h"
 
 #include "base/alloc.h"
-#include "base/dl.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -47,8 +46,7 @@ static void nvrtc_find(void)
 		{"nvrtcGetPTXSize", offsetof(struct nvrtc_real, ptx_size), true},
 		{"nvrtcGetPTX", offsetof(struct nvrtc_real, ptx), true},
 	};
-	void *real = front_open();
-	nvrtc_is_there = real && !dl_fill(real, rows, countof(rows), &nvrtc_real);
+	nvrtc_is_there = front_fill("nvrtc", rows, countof(rows), &nvrtc_real);
 }
 
 /* NVIDIA's functions; NULL if they are not there. */

@@ -160,6 +160,8 @@ static void make_mistakes(void *library)
 	expect(add(link, PTX, NULL, 4, "a") == 3, "no data");
 	expect(complete(NULL) == 10 && destroy(NULL) == 10 && destroy(&none) == 10, "no handle");
 	expect(complete(&size) == 3, "not a handle");
+	int (*ltoir_size)(void *, size_t *) = find(library, "nvJitLinkGetLinkedLTOIRSize");
+	expect(ltoir_size(link, &size) == 3, "a function that NVIDIA's library lacks");
 	destroy(&link);
 	link = begin(2, options);
 	expect(complete(link) == 6, "an empty link with -lto is NVIDIA's");

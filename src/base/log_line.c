@@ -2,7 +2,7 @@
 /* Lines for stderr, each in one write, so that those of several threads stay apart. */
 #include "base/common.h"
 
-#include "cudart/log.h"
+#include "base/log_line.h"
 
 #include "base/env.h"
 
@@ -11,10 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static void log_to_stderr(const char *format, va_list values)
+static void log_line_write(const char *part, const char *format, va_list values)
 {
 	char line[1024];
-	int len = snprintf(line, sizeof(line), "kudzu cudart: ");
+	int len = snprintf(line, sizeof(line), "kudzu %s: ", part);
 	int more = vsnprintf(line + len, sizeof(line) - (size_t)len - 1, format, values);
 	if (more < 0) {
 		return;
@@ -30,21 +30,21 @@ static void log_to_stderr(const char *format, va_list values)
 	}
 }
 
-void log_line(const char *format, ...)
+void log_line(const char *part, const char *format, ...)
 {
 	const char *wanted = env_get("KUDZU_LOG");
 	if (wanted && *wanted && strcmp(wanted, "0") != 0) {
 		va_list values;
 		va_start(values, format);
-		log_to_stderr(format, values);
+		log_line_write(part, format, values);
 		va_end(values);
 	}
 }
 
-void log_always(const char *format, ...)
+void log_line_always(const char *part, const char *format, ...)
 {
 	va_list values;
 	va_start(values, format);
-	log_to_stderr(format, values);
+	log_line_write(part, format, values);
 	va_end(values);
 }
