@@ -13,8 +13,7 @@
 
 #include <string.h>
 
-/* How a copy is made: at once in the legacy or (is_per_thread) the thread's stream, or in a
- * stream. */
+/* How a copy is made: in a stream, or synchronously in the legacy stream or the thread's. */
 struct copy_order {
 	bool is_async;
 	bool is_per_thread;
@@ -232,8 +231,7 @@ static size_t copy_least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* The bytes that are left of a row of an array, from its byte x on; of memory, the bytes that are
- * left. */
+/* How many of the bytes that are left are in one piece: in an array, up to the end of the row. */
 static cudaError_t copy_row_rest(size_t *rest, const struct copy_side *side, size_t left)
 {
 	CUDA_ARRAY3D_DESCRIPTOR is;
@@ -253,7 +251,7 @@ static cudaError_t copy_row_rest(size_t *rest, const struct copy_side *side, siz
 	return code;
 }
 
-/* What follows the `size` bytes of a row: `rest` bytes are left of it. */
+/* Move past `size` bytes of a row that has `rest` bytes left. */
 static void copy_advance(struct copy_side *side, size_t size, size_t rest)
 {
 	if (!side->array) {

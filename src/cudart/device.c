@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Devices: which there are, which a thread uses, and what they are like. */
+/* Devices: their number, the one that a thread uses, and their properties. */
 #include "base/common.h"
 
 #include "cudart/state.h"
@@ -59,7 +59,7 @@ API(cudaThreadExit, void)
 	return state_leave(state_reset());
 }
 
-/* Every device has had doubles for long. */
+/* Only devices of compute capability 1.2 and less had no doubles. */
 API(cudaSetDoubleForDevice, double *value)
 {
 	(void)value;
@@ -217,7 +217,7 @@ API(cudaGetDeviceProperties, struct cudaDeviceProp *out, int device)
 
 /* --- Choosing one --- */
 
-/* What tells devices apart has to be equal; of all else, more is as good. */
+/* A property that identifies a device must be equal; for others a larger value will do. */
 static bool device_is_identity(CUdevice_attribute attribute)
 {
 	return attribute == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID
@@ -237,8 +237,8 @@ static bool device_has_property(const struct cudaDeviceProp *has,
 		: *(const int *)a >= *(const int *)b;
 }
 
-/* How many of the wanted properties a device has.  0 and -1 ask for nothing, and a device has
- * them, or cannot be told by them from another. */
+/* How many of the wanted properties a device has.  The values 0 and -1 ask for nothing: they count
+ * the same for every device. */
 static int device_count_properties(const struct cudaDeviceProp *has,
 	const struct cudaDeviceProp *wanted)
 {
@@ -253,7 +253,7 @@ static int device_count_properties(const struct cudaDeviceProp *has,
 	return count;
 }
 
-/* The best one by the count of properties, and of several the first. */
+/* The device with the most of the wanted properties, and the first of several. */
 API(cudaChooseDevice, int *device, const struct cudaDeviceProp *wanted)
 {
 	int count = 0, best = -1;

@@ -19,7 +19,7 @@ struct driver driver;
 static pthread_once_t driver_once = PTHREAD_ONCE_INIT;
 static cudaError_t driver_state;
 
-/* In the place of any function that the driver lacks; arguments do not matter to it. */
+/* Stands for any function that the driver lacks, whatever its arguments are. */
 static CUresult driver_lacks(void)
 {
 	return CUDA_ERROR_NOT_SUPPORTED;
@@ -31,7 +31,7 @@ static const struct dl_row driver_rows[] = {
 #undef X
 };
 
-/* A child of fork has no driver any more if its parent had one. */
+/* A child of fork cannot use a driver that its parent has initialized. */
 static void driver_on_fork(void)
 {
 	driver_state = driver_state ? driver_state : cudaErrorInitializationError;

@@ -14,7 +14,7 @@ static cudaError_t entry_point_get(const char *symbol, void **out, unsigned vers
 		*out = NULL;
 		code = driver_error(driver.cuGetProcAddress_v2(symbol, out, (int)version, flags,
 			&found));
-		/* The status tells; without it, the error. */
+		/* If the caller wants a status, that says so; else the error does. */
 		code = code == cudaErrorSymbolNotFound && status ? cudaSuccess : code;
 	}
 	if (status) {
@@ -23,7 +23,7 @@ static cudaError_t entry_point_get(const char *symbol, void **out, unsigned vers
 	return state_leave(code);
 }
 
-/* By default the functions for the streams that the program's own calls use. */
+/* By default the functions for the kind of default stream that the program's calls use. */
 static unsigned long long entry_point_per_thread(unsigned long long flags)
 {
 	return flags == CU_GET_PROC_ADDRESS_DEFAULT
@@ -53,7 +53,7 @@ API(cudaGetDriverEntryPointByVersion_ptsz, const char *symbol, void **out, unsig
 	return entry_point_get(symbol, out, version, entry_point_per_thread(flags), status);
 }
 
-/* The tables behind it are not documented; the driver may know one. */
+/* The tables are not documented; the driver knows whether it has this one. */
 API(cudaGetExportTable, const void **out, const CUuuid *id)
 {
 	cudaError_t code = !out || !id ? cudaErrorInvalidValue : state_begin();

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What kernels are like, and how many blocks of them fit. */
+/* Attributes of kernels, and their occupancy. */
 #include "base/common.h"
 
 #include "cudart/register.h"
 
 #include <string.h>
 
-/* The kernel of a symbol as the function that it is in the thread's context. */
+/* The function that a symbol's kernel has in the thread's context. */
 static cudaError_t function_enter(CUfunction *out, const void *symbol)
 {
 	CUkernel kernel;
@@ -20,7 +20,7 @@ static cudaError_t function_enter(CUfunction *out, const void *symbol)
 	return code;
 }
 
-/* The driver's handle is what the program's symbol is for the runtime. */
+/* The runtime's caller gave a symbol where the driver was given a handle. */
 static cudaError_t function_error(CUresult result)
 {
 	return result == CUDA_ERROR_INVALID_HANDLE ? cudaErrorInvalidDeviceFunction

@@ -84,7 +84,7 @@ API(cudaGraphExecKernelNodeSetParams, cudaGraphExec_t exec, cudaGraphNode_t node
 
 /* --- Copies --- */
 
-/* A copy of bytes, which may be to or from a variable. */
+/* A copy of bytes in one dimension, also to and from a variable. */
 static struct cudaMemcpy3DParms graph_copy_bytes(void *to, const void *from, size_t size, int kind)
 {
 	return (struct cudaMemcpy3DParms){

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Errors: the last one of a thread, and the names and texts of all. */
+/* Errors: the last error of a thread, and the name and the text of each code. */
 #include "base/common.h"
 
 #include "cudart/state.h"

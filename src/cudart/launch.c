@@ -34,7 +34,7 @@ API(__cudaPopCallConfiguration, dim3 *grid, dim3 *block, size_t *shared_size, vo
 	return cudaSuccess;
 }
 
-/* What the driver calls an invalid value is an invalid configuration, if the numbers are wrong. */
+/* The driver's invalid value is an invalid configuration if the launch's numbers are wrong. */
 static cudaError_t launch_error(CUresult result, dim3 grid, dim3 block, size_t shared_size)
 {
 	if (result != CUDA_ERROR_INVALID_VALUE) {
@@ -123,7 +123,7 @@ API(cudaLaunchCooperativeKernel_ptsz, const void *symbol, dim3 grid, dim3 block,
 		state_per_thread(stream)}, arguments, true);
 }
 
-/* A stub asks once for its kernel, and goes on if it does not get one. */
+/* A stub asks once for its kernel, and goes on to launch if it does not get one. */
 API(__cudaGetKernel, CUkernel *out, const void *symbol)
 {
 	cudaError_t code = state_enter();

@@ -196,7 +196,7 @@ static cudaError_t memory_of_symbol(void **out, const void *symbol, size_t size,
 	return code;
 }
 
-/* How a copy is made: in a stream, or at once in the legacy stream or the thread's. */
+/* How a copy is made: in a stream, or synchronously in the legacy stream or the thread's. */
 struct memory_order {
 	int kind;
 	bool is_async;
@@ -204,7 +204,7 @@ struct memory_order {
 	cudaStream_t stream;
 };
 
-/* One of the two ends is NULL: there the variable stands. */
+/* Of `to` and `from` one is NULL: that end of the copy is the variable. */
 static cudaError_t memory_copy_symbol(const void *symbol, size_t offset, void *to,
 	const void *from, size_t size, const struct memory_order *order)
 {

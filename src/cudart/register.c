@@ -94,7 +94,7 @@ static struct entry *register_find_managed(const void *address)
 	return NULL;
 }
 
-/* In a child of fork, where another thread may have held the lock, and where exit() unregisters. */
+/* In a child of fork the lock may be held by a thread that is gone, and exit() unregisters. */
 static void register_on_fork(void)
 {
 	pthread_mutex_init(&register_lock, NULL);
@@ -242,7 +242,7 @@ static cudaError_t register_get_kernel(struct entry *entry)
 	return code;
 }
 
-/* What is not registered may be a kernel or a function of the driver, which knows its own. */
+/* A handle that is not registered may be a kernel or a function of the driver: ask it. */
 static cudaError_t register_check_handle(const void *handle)
 {
 	const char *name;

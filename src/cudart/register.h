@@ -14,7 +14,7 @@ cudaError_t register_kernel(CUkernel *out, const void *host);
 void *register_host(const void *handle);
 /* Where a variable is on the current device; out and size may be NULL. */
 cudaError_t register_variable(CUdeviceptr *out, size_t *size, const void *host);
-/* Why a kernel could not be had last; for stubs that go on without it. */
+/* Why the last kernel was not found, for stubs that go on without one. */
 cudaError_t register_failure(void);
 
 #endif

@@ -37,14 +37,14 @@ cudaError_t state_begin(void);
 /* The driver is there, and the thread has a context: the one that is current, else the primary one
  * of its device. */
 cudaError_t state_enter(void);
-/* The end of every function: a failure becomes the thread's last error. */
+/* Each function ends with it: a failure becomes the thread's last error. */
 cudaError_t state_leave(cudaError_t code);
-/* No error any more, unless the context is lost. */
+/* Clear the thread's last error, unless the context is lost. */
 void state_forget(void);
 
 cudaError_t state_device(int *device); /* the one whose context is current, else the chosen one */
 cudaError_t state_choose(int device);  /* cudaSetDevice */
-cudaError_t state_prepare(int device); /* its primary context is there; which is current stays */
+cudaError_t state_prepare(int device); /* retain its primary context */
 cudaError_t state_reset(void);         /* cudaDeviceReset */
 
 /* The stream that a function for per-thread default streams means by 0. */

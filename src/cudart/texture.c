@@ -159,7 +159,7 @@ API(cudaCreateSurfaceObject, CUsurfObject *out, const struct cudaResourceDesc *r
 	return state_leave(code ? code : driver_error(driver.cuSurfObjectCreate(out, &from)));
 }
 
-/* What an object was made of: the driver's description, as the runtime has it. */
+/* The description that an object was made from, converted from the driver's to the runtime's. */
 #define TEXTURE_GET(name, type, driver_type, cu, give)                                             \
 	API(name, struct type *out, unsigned long long object)                                     \
 	{                                                                                          \

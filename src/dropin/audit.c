@@ -239,7 +239,7 @@ static bool audit_remember(const char *target, const char *real)
 	return false;
 }
 
-/* What was asked for where a library in front was given: `base` is its name. */
+/* The name that was asked for when the library in front with the name `base` was given. */
 static const char *audit_real(const char *base)
 {
 	for (size_t i = 0; i < countof(audit_asked); i++) {

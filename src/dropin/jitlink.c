@@ -173,7 +173,7 @@ static void jitlink_insert(struct jitlink *link)
 	pthread_mutex_unlock(&jitlink_all.lock);
 }
 
-/* The link of a handle, if `remove` no longer in the list; NULL if there is none. */
+/* The link of a handle, which `remove` takes off the list; NULL if there is none. */
 static struct jitlink *jitlink_search(nvJitLinkHandle handle, bool remove)
 {
 	pthread_mutex_lock(&jitlink_all.lock);
@@ -242,8 +242,8 @@ static nvJitLinkResult jitlink_refuse(struct jitlink *link, nvJitLinkResult resu
 	return result;
 }
 
-/* The option -maxrregcount as ptxas reads it: a limit below its least is raised to that, and one
- * that is too big is none. */
+/* The option -maxrregcount as ptxas reads it: a limit below the least one is raised to it, and one
+ * above the greatest is ignored. */
 static nvJitLinkResult jitlink_read_limit(struct jitlink *link, const char *option)
 {
 	static const char name[] = "-maxrregcount=";
@@ -481,8 +481,8 @@ static nvJitLinkResult jitlink_finish_lto(struct jitlink *link)
 	return result;
 }
 
-/* Have what NVIDIA's library links ready.  A link without inputs is a module without kernels; with
- * -lto, NVIDIA's library refuses that. */
+/* Get the PTX that NVIDIA's library links.  A link without inputs gives a module without kernels;
+ * with -lto, NVIDIA's library refuses it. */
 static nvJitLinkResult jitlink_prepare(struct jitlink *link)
 {
 	static const char empty[] = ".version 6.0\n.target sm_30\n.address_size 64\n";

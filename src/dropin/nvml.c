@@ -226,7 +226,7 @@ const char *nvmlErrorString(nvmlReturn_t result)
 	return "Unknown Error";
 }
 
-/* What a function of nvml.def answers that is not here. */
+/* The answer of each function of nvml.def that this file does not define. */
 static nvmlReturn_t nvml_lack(const char *name)
 {
 	log_line("nvml", "%s is not supported", name);
@@ -629,7 +629,7 @@ API(nvmlDeviceGetSupportedEventTypes, nvmlDevice_t device, unsigned long long *o
 	return result;
 }
 
-/* Each value has a result of its own. */
+/* Each field has a result of its own. */
 API(nvmlDeviceGetFieldValues, nvmlDevice_t device, int count, struct nvml_field *fields)
 {
 	struct kudzu_device facts;

@@ -131,7 +131,7 @@ FRONT_EXPORT nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count,
 static bool nvrtc_has_ptx(const struct nvrtc_real *real, nvrtcProgram program, size_t *size)
 {
 	size_t cubin = 0;
-	/* With LTO code there is neither: an empty PTX is its zero alone. */
+	/* A program that became LTO code has neither: its PTX is empty, a zero byte. */
 	return real->cubin_size(program, &cubin) == NVRTC_SUCCESS && cubin == 0
 		&& real->ptx_size(program, size) == NVRTC_SUCCESS && *size > 1;
 }

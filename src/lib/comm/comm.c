@@ -272,7 +272,7 @@ int kz_comm_uses_nccl(const kz_comm *comm)
 
 /* Waiting */
 
-/* Mark where the member's stream is now. */
+/* Record an event at the end of the member's stream. */
 static kz_status comm_mark_done(struct comm_member *member, kz_error *err)
 {
 	struct kz_device *dev = member->device;
@@ -287,7 +287,7 @@ static kz_status comm_mark_done(struct comm_member *member, kz_error *err)
 	return st;
 }
 
-/* Whether it has come to a mark. */
+/* Whether the stream has come to the event of a mark. */
 static kz_status comm_ask_mark(bool *done, struct comm_member *member, enum comm_mark mark,
 	kz_error *err)
 {
@@ -305,7 +305,7 @@ static kz_status comm_ask_mark(bool *done, struct comm_member *member, enum comm
 	return st;
 }
 
-/* One look at all members that are not done; *waiting is the first of those that are not yet. */
+/* Ask each unfinished member once; *waiting is the first that has not finished. */
 static kz_status comm_look(int *waiting, struct kz_comm *comm, uint64_t *left, kz_error *err)
 {
 	kz_error cause = KZ_ERROR_INIT;

@@ -54,8 +54,8 @@ static kz_status comm_check_member(const struct kz_comm *comm, int member, const
 		member);
 }
 
-/* Put an array of a member into a call, as its operand or its result.  The first one says what the
- * others are to be. */
+/* Put an array of a member into a call, as its operand or its result.  All arrays must match the
+ * first one. */
 static kz_status comm_take_array(const struct kz_comm *comm, struct comm_call *call, int member,
 	bool is_operand, struct kz_array *array, kz_error *err)
 {

@@ -66,7 +66,7 @@ static kz_status nccl_get(const struct nccl **out, struct str *log, kz_error *er
 	return failed ? error_no_memory(err) : KZ_OK;
 }
 
-/* NCCL, or a failure that says where it was looked for. */
+/* NCCL, or an error that says where the search looked. */
 static kz_status nccl_need(const struct nccl **out, kz_error *err)
 {
 	struct str log;
@@ -85,7 +85,7 @@ static kz_status nccl_need(const struct nccl **out, kz_error *err)
 	return st;
 }
 
-/* The wanted library is found, or not; one that a variable names has to be one. */
+/* NCCL may be absent, unless KUDZU_NCCL names a library, which then has to be one. */
 static kz_status nccl_look(const struct nccl **out, kz_error *err)
 {
 	const char *named = env_get("KUDZU_NCCL");
