@@ -34,6 +34,7 @@ static const char head[] =
 	"pairs of halves and pairs of small floats, `.2pi` of `sin` and `cos`, volatile accesses to local memory, and\n"
 	"`%locality_domain_id`.  It refuses everything else that is new, with its name and the version of the text:\n"
 	"`.s2f6x2`, `.u8x4` and `.s8x4`, saturating sums of integers but `.s32`, `fabric`, and what has no row here.\n\n"
+	"Of texts up to PTX 3.1 the device takes `mad.f32` without a rounding for `mad.rn.f32`, as ptxas does.\n\n"
 	"*exact*: the result has the bits that the PTX ISA defines, for integers and for IEEE arithmetic in\n"
 	"every direction of rounding.  Otherwise the table has the largest distance from the true value.\n"
 	"The bits of a NaN are defined only where the ISA defines them.  Sums of floats by `atom` and `red`\n"

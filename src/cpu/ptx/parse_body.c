@@ -29,6 +29,22 @@ static void parse_add_fixups(struct parser *p, struct ptx_operand *operands, siz
 	}
 }
 
+/* Up to PTX 3.1 mad.f32 may leave its rounding out, which is .rn then (PTX ISA, "mad").  The text
+ * as it is written since. */
+static const char *parse_spell_opcode(const struct parser *p, const char *text)
+{
+	static const struct {
+		const char *old, *now;
+	} spellings[] = {{"mad.f32", "mad.rn.f32"}, {"mad.ftz.f32", "mad.rn.ftz.f32"},
+		{"mad.sat.f32", "mad.rn.sat.f32"}, {"mad.ftz.sat.f32", "mad.rn.ftz.sat.f32"}};
+	for (size_t i = 0; p->module->version <= 31 && i < countof(spellings); i++) {
+		if (strcmp(text, spellings[i].old) == 0) {
+			return spellings[i].now;
+		}
+	}
+	return text;
+}
+
 /* The opcode at hand, from memory if this text was met before. */
 static const struct ptx_inst *parse_opcode(struct parser *p, const struct lex_token *word)
 {
@@ -43,7 +59,7 @@ static const struct ptx_inst *parse_opcode(struct parser *p, const struct lex_to
 		return NULL;
 	}
 	struct ptx_diag diag;
-	if (!ptx_opcode(inst, text, &diag, word->line, word->column)) {
+	if (!ptx_opcode(inst, parse_spell_opcode(p, text), &diag, word->line, word->column)) {
 		parser_fail_unknown(p, word->line, word->column, diag.message);
 		return NULL;
 	}

@@ -47,6 +47,34 @@ START_TEST(parse_reads_version_target_and_files)
 }
 END_TEST
 
+/* ptxas of CUDA 12.9 and 13.0 takes these up to PTX 3.1, and refuses them from 3.2 on. */
+START_TEST(parse_rounds_old_sums_of_products_to_nearest)
+{
+	static const char *const forms[] = {"mad.f32", "mad.ftz.f32", "mad.sat.f32",
+		"mad.ftz.sat.f32"};
+	static const char *const versions[] = {"1.4", "2.3", "3.1", "3.2"};
+	for (size_t i = 0; i < countof(forms) * countof(versions); i++) {
+		const char *form = forms[i % countof(forms)];
+		const char *version = versions[i / countof(forms)];
+		char text[400];
+		struct ptx_diag diag = {0};
+		snprintf(text, sizeof(text), ".version %s\n.target sm_13\n.entry k ()\n{\n"
+			".reg .f32 %%f;\n%s %%f, %%f, %%f, %%f;\nret;\n}\n", version, form);
+		const bool ok = parse_module(&module, text, strlen(text), &diag);
+		ck_assert_msg(ok == (strcmp(version, "3.2") != 0), "%s: %s", version, diag.message);
+		if (ok) {
+			const struct ptx_inst *inst = &module.funcs[0]->insts[0];
+			const bool has_ftz = strstr(form, "ftz"), has_sat = strstr(form, "sat");
+			ck_assert_int_eq(inst->op, PTX_OP_FMAD);
+			ck_assert(ptx_has(&inst->mods, PTX_MOD_RN));
+			ck_assert_int_eq(ptx_has(&inst->mods, PTX_MOD_FTZ), has_ftz);
+			ck_assert_int_eq(ptx_has(&inst->mods, PTX_MOD_SAT), has_sat);
+		}
+		parse_free(&module);
+	}
+}
+END_TEST
+
 START_TEST(parse_lays_out_parameters_at_their_own_alignment)
 {
 	static const size_t offsets[] = {0, 8, 16, 40}, sizes[] = {1, 4, 24, 8};
@@ -446,6 +474,7 @@ SUITE(parse)
 	TCase *tc = tcase_create("module");
 	tcase_add_checked_fixture(tc, NULL, teardown);
 	tcase_add_test(tc, parse_reads_version_target_and_files);
+	tcase_add_test(tc, parse_rounds_old_sums_of_products_to_nearest);
 	tcase_add_test(tc, parse_lays_out_parameters_at_their_own_alignment);
 	tcase_add_test(tc, parse_puts_dynamic_shared_memory_behind_the_static_part);
 	tcase_add_loop_test(tc, parse_fills_initialized_variables, 0, countof(initializers));
