@@ -18,6 +18,7 @@
 
 #include "base/alloc.h"
 #include "base/cuda_abi.h"
+#include "base/elf.h"
 #include "base/fatbin.h"
 #include "base/file.h"
 #include "base/log_line.h"
@@ -346,11 +347,15 @@ FRONT_EXPORT nvJitLinkResult nvJitLinkDestroy(nvJitLinkHandle *handle)
 /* What data are, whatever they were called: PTX stands where the program expects a cubin. */
 static int jitlink_kind(const void *data, size_t size)
 {
-	static const char elf[] = "\177ELF", lto[] = "\355CN\177", library[] = "!<arch>\n";
+	static const char lto[] = "\355CN\177", library[] = "!<arch>\n";
+	struct elf elf;
 	if (fatbin_is(data, size)) {
 		return JITLINK_FATBIN;
 	}
-	if (size >= 4 && memcmp(data, elf, 4) == 0) {
+	if (elf_open(&elf, data, size) && elf.header.e_machine != ELF_MACHINE_CUDA) {
+		return JITLINK_OBJECT;
+	}
+	if (size >= 4 && memcmp(data, ELFMAG, 4) == 0) {
 		return JITLINK_CUBIN;
 	}
 	if (size >= 4 && memcmp(data, lto, 4) == 0) {
@@ -406,7 +411,9 @@ static nvJitLinkResult jitlink_add(struct jitlink *link, const void *data, size_
 		return jitlink_add_theirs(link, JITLINK_LTOIR, data, size, name);
 	case JITLINK_CUBIN:
 		return jitlink_refuse(link, JITLINK_UNRECOGNIZED_INPUT, name,
-			"the CPU device links PTX, not machine code of a GPU or of the host");
+			"the CPU device links PTX, not machine code of a GPU");
+	case JITLINK_OBJECT:
+		return jitlink_add_ours(link, CU_JIT_INPUT_OBJECT, data, size, name);
 	case JITLINK_LIBRARY:
 		return jitlink_add_ours(link, CU_JIT_INPUT_LIBRARY, data, size, name);
 	case JITLINK_FATBIN:

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Linking at run time.  The inputs are PTX, or fat binaries with PTX in them, and the result is PTX
- * again (ptx/ptx_link.c).  The one library is libcudadevrt.a, for cooperative groups
+ * Linking at run time.  The inputs are PTX, fat binaries with PTX in them, and objects and
+ * libraries of the host with such fat binaries (ptx/link_host.c).  The result is PTX again
+ * (ptx/ptx_link.c).  libcudadevrt.a, for cooperative groups, is known by its name
  * (link_runtime.c).  The result is checked as loading would check it, so that a program gets the
  * errors here.  It ends with a zero, which counts in its size.
  */
@@ -13,6 +14,7 @@
 #include "cpu/object/jit_options.h"
 #include "cpu/object/library.h"
 #include "cpu/ptx/check.h"
+#include "cpu/ptx/link_host.h"
 #include "cpu/ptx/ptx_image.h"
 #include "cpu/ptx/ptx_link.h"
 #include "cpu/ptx/parse.h"
@@ -114,15 +116,12 @@ static CUresult link_refuse_input(const char *call, struct link *link, const cha
 
 static CUresult link_check_type(const char *call, struct link *link, CUjitInputType type)
 {
-	static const char *const refused[] = {
-		[CU_JIT_INPUT_OBJECT] = "a host object",
-		[CU_JIT_INPUT_NVVM] = "LTO code",
-	};
 	if ((unsigned)type > CU_JIT_INPUT_NVVM) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown type of input %d", call,
 			(int)type);
 	}
-	return refused[type] ? link_refuse_input(call, link, refused[type]) : CUDA_SUCCESS;
+	return type == CU_JIT_INPUT_NVVM ? link_refuse_input(call, link, "LTO code")
+		: CUDA_SUCCESS;
 }
 
 static CUresult fail_link(const char *call, struct link *link, enum link_status status,
@@ -138,30 +137,73 @@ static CUresult fail_link(const char *call, struct link *link, enum link_status 
 	return api_fail(CUDA_ERROR_INVALID_SOURCE, "%s: %s", call, errors->data);
 }
 
-static CUresult link_add_locked(const char *call, struct link *link, CUjitInputType type,
-	const void *data, size_t size, const char *name)
+static CUresult link_add_image(const char *call, struct link *link, const void *data, size_t size,
+	const char *name)
 {
 	struct ptx_diag diag = {0};
 	struct str errors = STR_INIT;
 	struct image image;
-	enum link_status status;
-	if (type == CU_JIT_INPUT_LIBRARY) {
-		if (!link_is_runtime(data, size)) {
-			return link_refuse_input(call, link, "a library of host objects");
-		}
-		status = linker_add_runtime(link->linker, &diag, &errors);
-	} else {
-		CUresult result = jit_options_open_image(call, &image, data, size, &link->options);
-		if (result != CUDA_SUCCESS) {
-			return result;
-		}
-		status = linker_add(link->linker, image.text, image.size, name, &diag, &errors);
-		image_close(&image);
+	CUresult result = jit_options_open_image(call, &image, data, size, &link->options);
+	if (result != CUDA_SUCCESS) {
+		return result;
 	}
+	enum link_status status = linker_add(link->linker, image.text, image.size, name, &diag,
+		&errors);
+	image_close(&image);
+	result = status == LINK_OK ? CUDA_SUCCESS : fail_link(call, link, status, &diag, &errors);
+	str_free(&errors);
+	return result;
+}
+
+static CUresult link_add_runtime(const char *call, struct link *link)
+{
+	struct ptx_diag diag = {0};
+	struct str errors = STR_INIT;
+	enum link_status status = linker_add_runtime(link->linker, &diag, &errors);
 	CUresult result = status == LINK_OK ? CUDA_SUCCESS
 		: fail_link(call, link, status, &diag, &errors);
 	str_free(&errors);
 	return result;
+}
+
+/* An object or a library of the host, while its device code is added. */
+struct link_host {
+	const char *call;
+	struct link *link;
+	const char *name;
+	size_t count;
+	CUresult result;
+};
+
+static bool link_take_fatbin(void *arg, const void *fatbin, size_t size)
+{
+	struct link_host *host = arg;
+	host->count++;
+	host->result = link_add_image(host->call, host->link, fatbin, size, host->name);
+	return host->result == CUDA_SUCCESS;
+}
+
+/* All members of a library are linked, also those that nothing refers to. */
+static CUresult link_add_host(const char *call, struct link *link, const void *data, size_t size,
+	const char *name, bool is_library)
+{
+	struct link_host host = {call, link, name, 0, CUDA_SUCCESS};
+	link_walk_host(data, size, link_take_fatbin, &host);
+	return host.count > 0 ? host.result : link_refuse_input(call, link, is_library
+		? "a library of host objects without device code"
+		: "a host object without device code");
+}
+
+static CUresult link_add_locked(const char *call, struct link *link, CUjitInputType type,
+	const void *data, size_t size, const char *name)
+{
+	const bool is_library = type == CU_JIT_INPUT_LIBRARY;
+	if (is_library && link_is_runtime(data, size)) {
+		return link_add_runtime(call, link);
+	}
+	return is_library || type == CU_JIT_INPUT_OBJECT
+		? link_add_host(call, link, data, size, name, is_library)
+		: link_add_image(call, link, data, size, name);
 }
 
 /* An input, with all that the program says about it. */

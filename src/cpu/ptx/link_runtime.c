@@ -10,7 +10,8 @@
 
 #include "cpu/ptx/ptx_link.h"
 
-#include <stdlib.h>
+#include "cpu/ptx/link_host.h"
+
 #include <string.h>
 
 /* %rd1 becomes the workspace of the launch, which is the handle of the grid; 0 of a launch that is
@@ -88,32 +89,16 @@ enum link_status linker_add_runtime(struct linker *linker, struct ptx_diag *diag
 
 /* --- libcudadevrt.a --- */
 
-/* The header of a member: ten digits, from the 48th byte on, are its size. */
-#define HEADER 60
-#define SIZE_AT 48
-#define SIZE_LEN 10
-
 bool link_is_runtime(const char *data, size_t size)
 {
-	static const char magic[] = "!<arch>\n", object[] = "cuda_device_runtime.o/";
-	const size_t start = sizeof(magic) - 1;
-	if (size < start || memcmp(data, magic, start) != 0) {
-		return false;
-	}
-	for (size_t at = start; at <= size && size - at > HEADER;) {
-		char digits[SIZE_LEN + 1] = "";
-		memcpy(digits, data + at + SIZE_AT, SIZE_LEN);
-		const char *body = data + at + HEADER;
-		const size_t left = size - at - HEADER, len = strtoull(digits, NULL, 10);
-		if (len > left) {
-			return false;
-		}
+	static const char object[] = "cuda_device_runtime.o/";
+	struct link_member member;
+	for (size_t at = 0; link_next_member(data, size, &at, &member);) {
 		// Names that are this long are in a member of their own.
-		if (strncmp(data + at, "// ", 3) == 0
-		    && memmem(body, len, object, strlen(object))) {
+		if (strncmp(member.name, "// ", 3) == 0
+		    && memmem(member.data, member.size, object, strlen(object))) {
 			return true;
 		}
-		at += HEADER + len + len % 2;
 	}
 	return false;
 }

@@ -3,9 +3,9 @@
 #define LIB_RTC_CUBIN_H
 
 /* A cubin: an ELF file whose sections are found by name, and the records of .nv.info. */
+#include "base/elf.h"
 #include "base/error.h"
 #include "base/map.h"
-#include "lib/rtc/elf.h"
 
 /* Records of .nv.info: a byte of format, a byte of attribute, 16 bits of size or value. */
 #define CUBIN_FORMAT_SIZED 0x04

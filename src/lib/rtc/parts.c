@@ -15,12 +15,12 @@
 #include "lib/rtc/parts.h"
 
 #include "base/alloc.h"
+#include "base/elf.h"
 #include "base/fatbin.h"
 #include "base/map.h"
 #include "base/str.h"
 #include "lib/rtc/compat.h"
 #include "lib/rtc/cubin.h"
-#include "lib/rtc/elf.h"
 #include "lib/rtc/link_log.h"
 
 #include <ctype.h>

@@ -7,7 +7,7 @@
  */
 #include "base/common.h"
 
-#include "lib/rtc/elf.h"
+#include "base/elf.h"
 #include "lib/rtc/parts.h"
 #include "lib/rtc/ptx_text.h"
 

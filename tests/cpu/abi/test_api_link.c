@@ -445,6 +445,42 @@ START_TEST(no_other_library_can_be_linked)
 }
 END_TEST
 
+/* An object of nvcc -dc, and a library with it and a member without device code. */
+START_TEST(objects_and_libraries_of_the_host_have_device_code)
+{
+	static const char path[] = KZ_TEST_DIR "/data/fatbin/add_two.obj";
+	char *object, library[4096];
+	size_t size;
+	ck_assert_int_eq(file_read(&object, &size, path, NULL), KZ_OK);
+	ck_assert_uint_lt(size, sizeof(library) - 256);
+	int len = sprintf(library, "!<arch>\n%-48s%-10d`\nabc\n%-48s%-10zu`\n", "text.o/", 3,
+		"add_two.o/", size);
+	memcpy(library + len, object, size);
+	const struct {
+		CUjitInputType type;
+		const char *data;
+		size_t size;
+	} rows[] = {{CU_JIT_INPUT_OBJECT, object, size},
+		{CU_JIT_INPUT_LIBRARY, library, (size_t)len + size}};
+	for (size_t i = 0; i < countof(rows); i++) {
+		CUlinkState link = link_open();
+		OK(add(link, TOP ".extern .func (.param .b32 r) _Z7add_twoi(.param .b32 x);\n"
+			STORE("k", "mov.u32 %r2, 5;\n\tcall (%r1), _Z7add_twoi, (%r2);"), NULL));
+		OK(cuLinkAddData_v2(link, rows[i].type, (void *)rows[i].data, rows[i].size, "x", 0,
+			NULL, NULL));
+		ck_assert_uint_eq(run(finish(link), "k"), 7);
+		OK(cuLinkDestroy(link));
+		link = link_open();
+		FAILS(NO_BINARY_FOR_GPU, cuLinkAddData_v2(link, rows[i].type,
+			(void *)rows[i].data, rows[i].size / 2, "x", 0, NULL, NULL));
+		ck_assert_ptr_nonnull(strstr(options.error, "without device code"));
+		OK(cuLinkDestroy(link));
+	}
+	OK(cuLinkAddFile_v2(link_open(), CU_JIT_INPUT_OBJECT, path, 0, NULL, NULL));
+	mem_free(object);
+}
+END_TEST
+
 /* The toolkit's own, where there is one. */
 START_TEST(the_library_of_the_toolkit_is_known)
 {
@@ -567,6 +603,7 @@ SUITE(api_link)
 	tcase_add_loop_test(tc, names_that_cannot_be_resolved_are_logged, 0, countof(bad));
 	tcase_add_tests(tc, 1, a_refused_input_is_left_out, a_result_can_be_linked_again,
 		a_link_limits_the_registers_of_its_kernels,
+		objects_and_libraries_of_the_host_have_device_code,
 		files_and_fat_binaries_can_be_linked, links_refuse_what_makes_no_sense,
 		the_device_runtime_has_to_be_linked,
 		a_function_of_the_program_beats_that_of_the_runtime, no_other_library_can_be_linked,

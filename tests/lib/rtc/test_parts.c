@@ -6,9 +6,9 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
+#include "base/elf.h"
 #include "base/file.h"
 #include "base/str.h"
-#include "lib/rtc/elf.h"
 #include "lib/rtc/link_log.h"
 #include "lib/rtc/parts.h"
 #include "support/suite.h"

@@ -6,7 +6,7 @@
  */
 #include "base/common.h"
 
-#include "lib/rtc/elf.h"
+#include "base/elf.h"
 
 #include <string.h>
 

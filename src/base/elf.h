@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef LIB_RTC_ELF_H
-#define LIB_RTC_ELF_H
+#ifndef BASE_ELF_H
+#define BASE_ELF_H
 
-/* 64-bit ELF files, cubins and host objects, that may come from anywhere: every offset is checked
- * before it is followed. */
+/* 64-bit ELF files, cubins and objects of the host, that may come from anywhere: every offset is
+ * checked before it is followed. */
 #include "base/common.h"
 
 #include <elf.h>
