@@ -31,17 +31,15 @@
 #include "cpu/mem/device_memory.h"
 
 #include "base/alloc.h"
-#include "base/str.h"
 #include "cpu/mem/capacity.h"
 #include "cpu/mem/gap.h"
 #include "cpu/mem/memory_map.h"
+#include "cpu/mem/memory_text.h"
 #include "cpu/mem/system_refusal.h"
 #include "cpu/mem/unwritten.h"
 #include "cpu/config/settings.h"
 
-#include <inttypes.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -872,16 +870,6 @@ bool memory_close(struct device_memory *memory, const void *owner, uint64_t addr
 	return found;
 }
 
-/* How far an address is past a live range, or before it; UINT64_MAX if no range is live. */
-static uint64_t memory_distance(const struct memory_range *range, uint64_t address)
-{
-	if (!range || range->is_dead) {
-		return UINT64_MAX;
-	}
-	return address < range->address ? range->address - address
-		: address - range->address - range->size;
-}
-
 void memory_name_array(struct device_memory *memory, uint64_t address,
 	const struct kudzu_array *array)
 {
@@ -897,81 +885,15 @@ void memory_name_array(struct device_memory *memory, uint64_t address,
 	pthread_mutex_unlock(&memory->lock);
 }
 
-/* Append which element of a range's array an address is in or would be in, where the first axis
- * goes on: ", element [4, 0] of an array (4, 8) of float32". */
-static void memory_add_element(const struct memory_range *range, uint64_t address, char *text,
-	size_t size)
-{
-	const struct kudzu_array *array = range->array;
-	int64_t index[countof(array->dims)], count = 1;
-	for (int32_t axis = 0; array && axis < array->ndim; axis++) {
-		count *= array->dims[axis];
-	}
-	if (!array || array->ndim == 0 || count == 0) {
-		return;
-	}
-	const int64_t offset = (int64_t)(address - range->address), each = array->element_size;
-	int64_t rest = offset >= 0 ? offset / each : -((each - 1 - offset) / each);
-	for (int32_t axis = array->ndim - 1; axis > 0; axis--) {
-		const int64_t dim = array->dims[axis], at = rest % dim;
-		index[axis] = at < 0 ? at + dim : at;
-		rest = (rest - index[axis]) / dim;
-	}
-	index[0] = rest;
-	struct str add = STR_INIT;
-	for (int32_t axis = 0; axis < array->ndim; axis++) {
-		str_addf(&add, "%s%" PRId64, axis > 0 ? ", " : ", element [", index[axis]);
-	}
-	for (int32_t axis = 0; axis < array->ndim; axis++) {
-		str_addf(&add, "%s%" PRId64, axis > 0 ? ", " : "] of an array (",
-			array->dims[axis]);
-	}
-	str_addf(&add, ") of %s", array->dtype);
-	const size_t length = strlen(text);
-	if (!add.failed && length + add.len < size) {
-		memcpy(text + length, add.data, add.len + 1);
-	}
-	str_free(&add);
-}
-
-/* The range that a wild access most likely missed: the nearest one, if it is near. */
-static void memory_describe_locked(const struct device_memory *memory, uint64_t address, char *text,
-	size_t size)
-{
-	const uint64_t near = 1 << 20;
-	size_t above = memory_range_above(memory, address);
-	const struct memory_range *before = above > 0 ? &memory->ranges[above - 1] : NULL;
-	const struct memory_range *after = above < memory->count ? &memory->ranges[above] : NULL;
-	const uint64_t past = memory_distance(before, address);
-	const uint64_t left = memory_distance(after, address);
-	const struct memory_range *area = memory_area_at(memory, address);
-	if (area && area->kind == MEMORY_RESERVED) {
-		const struct mapping *mapping = mapping_at(area->maps, address);
-		snprintf(text, size, "inside the %zu bytes that are reserved at 0x%" PRIx64 ", %s",
-			area->size, area->address, !mapping ? "where nothing is mapped"
-			: mapping->range.access.flags == 0 ? "where no access was granted"
-			: "where access to more is needed than was granted");
-	} else if (before && address - before->address < before->size) {
-		snprintf(text, size, "inside the %zu-byte allocation at 0x%" PRIx64 "%s",
-			before->size, before->address, before->is_dead ? ", which was freed" : "");
-		memory_add_element(before, address, text, size);
-	} else if (past < near && past < left) {
-		snprintf(text, size, "%" PRIu64 " bytes past the end of the %zu-byte allocation at "
-			"0x%"
-			PRIx64, past, before->size, before->address);
-		memory_add_element(before, address, text, size);
-	} else if (left < near) {
-		snprintf(text, size, "%" PRIu64 " bytes before the %zu-byte allocation at 0x%"
-			PRIx64, left, after->size, after->address);
-		memory_add_element(after, address, text, size);
-	} else {
-		snprintf(text, size, "in no allocation");
-	}
-}
-
 void memory_describe(struct device_memory *memory, uint64_t address, char *text, size_t size)
 {
 	pthread_mutex_lock(&memory->lock);
-	memory_describe_locked(memory, address, text, size);
+	const size_t above = memory_range_above(memory, address);
+	const struct memory_near near = {
+		.before = above > 0 ? &memory->ranges[above - 1] : NULL,
+		.after = above < memory->count ? &memory->ranges[above] : NULL,
+		.area = memory_area_at(memory, address),
+	};
+	memory_text_write(text, size, &near, address);
 	pthread_mutex_unlock(&memory->lock);
 }
