@@ -11,6 +11,7 @@
 #include "support/bits.h"
 #include "cpu/support/driver.h"
 #include "cpu/support/machine.h"
+#include "cpu/support/ptx_float.h"
 #include "support/suite.h"
 
 #include <check.h>
@@ -162,28 +163,6 @@ static uint32_t nth_bit(uint32_t mask, uint32_t base, int32_t offset)
 static float flushed(float value)
 {
 	return fpclassify(value) == FP_SUBNORMAL ? copysignf(0, value) : value;
-}
-
-/* Flushed if it is too small for 24 bits: of a subnormal's fewer bits it may have been rounded up
- * to a normal number. */
-static float flushed_fma(float a, float b, float c)
-{
-	float value = fmaf(a, b, c);
-	double exact = (double)a * (double)b + (double)c; /* good enough to tell */
-	return fabs(exact) < 0x1p-126 - 0x1p-151 ? copysignf(0, value) : value;
-}
-
-static float saturated(float value)
-{
-	return value > 0 ? value < 1 ? value : 1 : 0;
-}
-
-static double lesser(double a, double b)
-{
-	if (isnan(a) || isnan(b)) {
-		return isnan(a) ? b : a;
-	}
-	return a < b || (a == b && signbit(a)) ? a : b;
 }
 
 static int64_t clamped(double value, int64_t low, int64_t high)

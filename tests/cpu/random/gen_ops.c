@@ -6,6 +6,7 @@
 #include "gen.h"
 
 #include "support/bits.h"
+#include "cpu/support/ptx_float.h"
 #include "softfloat.h"
 
 #include <fenv.h>
@@ -267,29 +268,6 @@ static uint64_t sum_of_parts(uint64_t a, int count)
 static uint64_t flushed(uint64_t a)
 {
 	return fpclassify(f(a)) == FP_SUBNORMAL ? a & 0x80000000 : a;
-}
-
-/* Flushed if it is too small for 24 bits: of a subnormal's fewer bits it may have been rounded up
- * to a normal number. */
-static float flushed_fma(float a, float b, float c)
-{
-	float value = fmaf(a, b, c);
-	double exact = (double)a * (double)b + (double)c; /* good enough to tell */
-	return fabs(exact) < 0x1p-126 - 0x1p-151 ? copysignf(0, value) : value;
-}
-
-static float saturated(float value)
-{
-	return value > 0 ? value < 1 ? value : 1 : 0;
-}
-
-/* -0 is less than 0; a number is preferred to a NaN. */
-static double lesser(double a, double b)
-{
-	if (isnan(a) || isnan(b)) {
-		return isnan(a) ? b : a;
-	}
-	return a < b || (a == b && signbit(a)) ? a : b;
 }
 
 /* A whole number as an integer; `high_nan`: a NaN becomes the number with only the top bit set. */
