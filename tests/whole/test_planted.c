@@ -223,6 +223,9 @@ static const struct planted {
 	{"race", "good_grid_barrier", {4, 16, 1}, NULL},
 	{"race", "read_too_late", {6, 64, 1},
 		"nothing orders this |by another block: byte |of the 16384-byte allocation", -1},
+	{"race", "good_last_warp", {1, 128, 1}, NULL},
+	{"race", "warp_too_late", {1, 128, 1},
+		"by another thread of its block: byte |of shared memory", -1},
 	{"sync", "early_return", ONE_BLOCK,
 		"14 of the 64 threads of the block never come to this barrier|"
 		"(50,0,0) has exited", 0},

@@ -16,6 +16,7 @@
 
 #include "base/alloc.h"
 #include "cpu/check/sync.h"
+#include "cpu/mem/fault.h"
 #include "cpu/runtime/rt_collect.h"
 #include "cpu/runtime/rt_mma.h"
 
@@ -23,6 +24,7 @@
 #include <string.h>
 
 #define LINE_MOST ((1u << 20) - 1)
+#define READS_MOST ((size_t)1 << 15) /* words that several warps have read since their block met */
 
 struct race *race_create(void)
 {
@@ -58,7 +60,8 @@ void race_begin(struct race *race, const struct rt_launch *launch)
 	race->now = 1;
 	race->begun = 0;
 	race->is_full = false;
-	race->is_apart = !launch->check->func->releases;
+	race->is_apart = !launch->check->func->releases_beyond_block;
+	race->has_releases = launch->check->func->releases;
 	race->is_noting = false;
 	race->noted = 0;
 	race->pair_count = 0;
@@ -104,6 +107,7 @@ void race_begin_block(struct race_block *block, const uint32_t ctaid[3])
 	memset(block->warp_met, 0, sizeof(block->warp_met));
 	block->know = NULL;
 	block->has_threads = false;
+	block->read_count = 0;
 	race->begun++;
 	race->now++;
 }
@@ -113,6 +117,7 @@ void race_free_block(struct race_block *block)
 	mem_free(block->lines);
 	mem_free(block->cells);
 	mem_free(block->of);
+	mem_free(block->reads);
 	memset(block, 0, sizeof(*block));
 }
 
@@ -120,6 +125,7 @@ void race_meet_all(struct race_block *block)
 {
 	struct race *race = block->race;
 	block->met = race->now++;
+	block->read_count = 0;
 	if (block->first != 0) {
 		block->first = 0;
 		block->published_first = NULL;
@@ -211,6 +217,38 @@ static bool race_is_ordered(struct race_block *block, const struct race_mark *ma
 	return race_knows(block->race->order, block, thread, mark);
 }
 
+/* The reads of a cell by several warps of the block since it met; NULL: none are known. */
+static struct race_reads *race_find_reads(const struct race_block *block,
+	const struct race_cell *cell)
+{
+	struct race_reads *reads = cell->reads - 1 < block->read_count
+		? &block->reads[cell->reads - 1] : NULL;
+	return reads && reads->cell == cell ? reads : NULL;
+}
+
+/* Whether a thread knows of all reads of a cell. */
+static bool race_knows_reads(struct race_block *block, const struct race_cell *cell,
+	uint32_t thread)
+{
+	struct race_mark mark = cell->read;
+	const struct race_reads *reads = mark.level == RACE_BLOCK && mark.block == block->number
+		&& mark.time > block->met ? race_find_reads(block, cell) : NULL;
+	if (!reads) {
+		return race_is_ordered(block, &mark, thread);
+	}
+	for (uint32_t left = cell->read.members; left != 0; left &= left - 1) {
+		const uint32_t warp = (uint32_t)__builtin_ctz(left);
+		mark.members = reads->lanes[warp];
+		mark.level = (mark.members & (mark.members - 1)) == 0 ? RACE_THREAD : RACE_WARP;
+		mark.thread = (warp * 32 + (uint32_t)__builtin_ctz(mark.members)) & 1023;
+		mark.time = reads->time[warp];
+		if (!race_is_ordered(block, &mark, thread)) {
+			return false;
+		}
+	}
+	return true;
+}
+
 /* Whether two strong accesses reach each other. */
 static bool race_is_strong(const struct race_mark *old, bool old_writes,
 	const struct race_mark *new, bool new_writes)
@@ -246,20 +284,72 @@ static void race_merge(struct race_mark *mark, const struct race_mark *new)
 	mark->members = members;
 }
 
+/* Note who has read a cell so far, one warp or several of them; NULL: there is no room. */
+static struct race_reads *race_add_reads(struct race_block *block, struct race_cell *cell)
+{
+	const struct race_mark *mark = &cell->read;
+	struct race_reads *reads = race_find_reads(block, cell);
+	if (!reads) {
+		if (block->read_count == READS_MOST) {
+			return NULL;
+		}
+		fault_hold();
+		reads = mem_grow(block->reads, block->read_count, &block->read_cap, sizeof(*reads));
+		fault_release();
+		if (!reads) {
+			return NULL;
+		}
+		block->reads = reads;
+		reads += block->read_count++;
+		cell->reads = (uint32_t)block->read_count;
+		reads->cell = cell;
+	}
+	const uint32_t warps = mark->level == RACE_BLOCK ? mark->members : 1u << mark->thread / 32;
+	for (uint32_t i = 0; i < 32; i++) {
+		reads->time[i] = warps >> i & 1 ? mark->time : 0;
+		reads->lanes[i] = mark->level == RACE_BLOCK ? UINT32_MAX
+			: mark->level == RACE_WARP ? mark->members : 1u << mark->thread % 32;
+	}
+	return reads;
+}
+
+/* A read that is not ordered after those of a cell, by several warps of one block. */
+static void race_merge_reads(struct race_block *block, struct race_cell *cell,
+	const struct race_mark *new)
+{
+	const uint32_t warp = new->thread / 32;
+	const bool is_first = cell->read.level != RACE_BLOCK;
+	struct race_reads *reads;
+	if (cell->read.level == RACE_GRID || cell->read.block != new->block
+	    || (is_first && cell->read.thread / 32 == warp)) {
+		return;
+	}
+	reads = is_first ? NULL : race_find_reads(block, cell);
+	if (!reads && !(reads = race_add_reads(block, cell))) {
+		cell->reads = 0;
+		return;
+	}
+	const bool is_known = reads->time[warp] <= block->warp_met[warp];
+	reads->lanes[warp] = (is_known ? 0 : reads->lanes[warp]) | 1u << new->thread % 32;
+	reads->time[warp] = new->time;
+}
+
 static bool race_is_same(const struct race_mark *a, const struct race_mark *b)
 {
 	return a->block == b->block && a->thread == b->thread && a->level == RACE_THREAD;
 }
 
-/* Whether the old access, if there is one, is a race with the new one. */
-static bool race_conflicts(struct race_block *block, const struct race_mark *old, bool old_writes,
+/* Whether the old access of a cell, if there is one, is a race with the new one. */
+static bool race_conflicts(struct race_block *block, const struct race_cell *cell, bool old_writes,
 	const struct race_mark *new, bool new_writes, bool *is_ordered)
 {
+	const struct race_mark *old = old_writes ? &cell->write : &cell->read;
 	if (old->launch == 0) {
 		*is_ordered = true;
 		return false;
 	}
-	*is_ordered = race_is_ordered(block, old, new->thread);
+	*is_ordered = old_writes ? race_is_ordered(block, old, new->thread)
+		: race_knows_reads(block, cell, new->thread);
 	return !*is_ordered && (old->bytes & new->bytes)
 		&& !race_is_strong(old, old_writes, new, new_writes);
 }
@@ -278,7 +368,7 @@ static void race_touch(struct rt_warp *warp, struct race_cell *cell, const struc
 {
 	struct race_block *block = warp->race;
 	bool after_write, after_read = true;
-	const bool is_race = race_conflicts(block, &cell->write, true, new, writes, &after_write);
+	const bool is_race = race_conflicts(block, cell, true, new, writes, &after_write);
 	if (is_race) {
 		race_report(warp, &cell->write, true, new, writes, at);
 	}
@@ -287,7 +377,7 @@ static void race_touch(struct rt_warp *warp, struct race_cell *cell, const struc
 		race_report_sync(warp, &cell->write, new, is_race, at);
 	}
 	if (writes) {
-		if (race_conflicts(block, &cell->read, false, new, true, &after_read)) {
+		if (race_conflicts(block, cell, false, new, true, &after_read)) {
 			race_report(warp, &cell->read, false, new, true, at);
 		}
 		if (!race_hides(block, &cell->write, new)) {
@@ -303,11 +393,12 @@ static void race_touch(struct rt_warp *warp, struct race_cell *cell, const struc
 		return;
 	}
 	if (cell->read.launch == 0 || race_is_same(&cell->read, new)
-	    || race_is_ordered(block, &cell->read, new->thread)) {
+	    || race_knows_reads(block, cell, new->thread)) {
 		cell->read = *new;
 	} else if (cell->read.is_strong || !new->is_strong) {
 		const bool are_strong = cell->read.is_strong && new->is_strong;
 		const bool is_mixed = cell->read.is_strong || cell->read.is_volatile;
+		race_merge_reads(block, cell, new);
 		race_merge(&cell->read, new);
 		cell->read.is_strong = are_strong;
 		cell->read.is_volatile = is_mixed || new->is_volatile;

@@ -45,6 +45,15 @@ struct race_mark {
 struct race_cell {
 	struct race_mark write;
 	struct race_mark read;
+	uint32_t reads;          /* RACE_BLOCK: the number of its race_reads, plus 1, or 0 */
+};
+
+/* When warps of a block, which nothing orders, have last read the word of a cell, and which lanes
+ * of them, a bit for each: what a mark has of the last one only. */
+struct race_reads {
+	const struct race_cell *cell;
+	uint32_t time[32];
+	uint32_t lanes[32];
 };
 
 #define RACE_LAUNCHES ((1u << 23) - 1)
@@ -145,6 +154,8 @@ struct race_block {
 	struct race_line *lines;     /* of shared memory, and their cells */
 	struct race_cell *cells;
 	size_t line_count;
+	struct race_reads *reads;    /* since `met` */
+	size_t read_count, read_cap;
 };
 
 /* Some threads of a block: a bit for each, 32 in each word, from a warp on. */
@@ -163,6 +174,7 @@ struct race {
 	uint32_t now;
 	uint32_t begun;          /* blocks */
 	bool is_full;            /* no memory for more cells, which was reported */
+	bool has_releases;       /* a thread may know what another one of its block did */
 	bool is_apart;           /* no block can know what another one did */
 	struct race_shadow *shadow;
 	struct race_chunk near[RACE_NEAR];

@@ -192,6 +192,24 @@ static bool shadow_is_ordered(const struct race_block *block, const struct race_
 				|| shadow_is_same(old, new, common)));
 }
 
+/* Whether one time tells enough of the reads of an old row and of a new one.  It does not if a warp
+ * has met since it read: it may release that read, and others of another warp come later. */
+static bool shadow_may_merge(const struct race_block *block, const struct race_row *old,
+	const struct race_row *new)
+{
+	const enum race_level level = race_row_level(old);
+	bool may_merge = !block->has_threads && !block->know;
+	if (!block->race->has_releases || level == RACE_GRID || old->block != new->block
+	    || (level == RACE_WARP && race_row_warp(old) == race_row_warp(new))) {
+		return may_merge;
+	}
+	uint32_t left = level == RACE_BLOCK ? old->members : 1u << race_row_warp(old);
+	for (; left != 0 && may_merge; left &= left - 1) {
+		may_merge = block->warp_met[__builtin_ctz(left)] < old->time;
+	}
+	return may_merge;
+}
+
 /* Reads of several threads that nothing orders: race_merge in race.c. */
 static bool shadow_merge_row(struct race_row *out, const struct race_row *old,
 	const struct race_row *new, uint32_t words)
@@ -289,7 +307,6 @@ static void shadow_clear_words(struct race_line *line, const struct race_row *ne
 static bool shadow_merge_all(const struct race_block *block, struct race_line *line,
 	struct race_row *new, struct race_row merged[RACE_ROWS], unsigned *merged_count)
 {
-	const bool may_merge = !block->has_threads && !block->know;
 	uint32_t words = new->words;
 	unsigned count = 0, kept = 0;
 	for (unsigned i = 0; i < line->count; i++) {
@@ -297,7 +314,8 @@ static bool shadow_merge_all(const struct race_block *block, struct race_line *l
 		const uint32_t common = old->words & new->words;
 		const bool is_lost = common && (race_row_writes(new) || !race_row_writes(old));
 		if (common && !shadow_is_ordered(block, old, new, common)) {
-			if (race_row_writes(old) || race_row_writes(new) || !may_merge
+			if (race_row_writes(old) || race_row_writes(new)
+			    || !shadow_may_merge(block, old, new)
 			    || !shadow_merge_row(&merged[count], old, new, common)) {
 				return false;
 			}
@@ -355,8 +373,9 @@ bool race_shadow_touch(struct race_shadow *shadow, const struct race_block *bloc
 		}
 	}
 	if (met && !shadow_is_ordered(block, met, new, new->words)) {
-		if (race_row_writes(met) || race_row_writes(new) || block->has_threads
-		    || block->know || !shadow_merge_row(&merged, met, new, new->words)) {
+		if (race_row_writes(met) || race_row_writes(new)
+		    || !shadow_may_merge(block, met, new)
+		    || !shadow_merge_row(&merged, met, new, new->words)) {
 			return false;
 		}
 		new = &merged;

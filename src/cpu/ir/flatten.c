@@ -119,19 +119,25 @@ static bool flatten_uses_reserved(const struct ptx_func *kernel)
 	return false;
 }
 
-/* Whether a kernel, flattened, has a fence, or an operation that is one, beyond the block. */
-static bool flatten_releases(const struct ptx_func *kernel)
+/* Whether an instruction is a fence, or an operation that is one. */
+static bool flatten_is_release(const struct ptx_inst *inst)
 {
+	return inst->op == PTX_OP_MEMBAR || inst->op == PTX_OP_FENCE
+		|| ptx_has(&inst->mods, PTX_MOD_RELEASE) || ptx_has(&inst->mods, PTX_MOD_ACQ_REL)
+		|| ptx_has(&inst->mods, PTX_MOD_SC);
+}
+
+/* Find out whether a kernel, flattened, has a release, and one beyond the block; the operations of
+ * an mbarrier are releases, too. */
+static void flatten_find_releases(struct ptx_func *kernel)
+{
+	kernel->releases = kernel->releases_beyond_block = false;
 	for (size_t i = 0; i < kernel->inst_count; i++) {
-		const struct ptx_mods *mods = &kernel->insts[i].mods;
-		const enum ptx_op op = kernel->insts[i].op;
-		if ((op == PTX_OP_MEMBAR || op == PTX_OP_FENCE || ptx_has(mods, PTX_MOD_RELEASE)
-			|| ptx_has(mods, PTX_MOD_ACQ_REL) || ptx_has(mods, PTX_MOD_SC))
-		    && !ptx_has(mods, PTX_MOD_CTA)) {
-			return true;
-		}
+		const struct ptx_inst *inst = &kernel->insts[i];
+		const bool releases = flatten_is_release(inst);
+		kernel->releases |= releases || inst->op == PTX_OP_MBARRIER_INIT;
+		kernel->releases_beyond_block |= releases && !ptx_has(&inst->mods, PTX_MOD_CTA);
 	}
-	return false;
 }
 
 static bool flatten_kernel(struct ptx_module *module, struct ptx_func *kernel, struct map *kinds,
@@ -161,7 +167,7 @@ static bool flatten_entry(struct ptx_module *module, struct ptx_func *kernel, st
 		return false;
 	}
 	kernel->uses_reserved_shared = flatten_uses_reserved(kernel);
-	kernel->releases = flatten_releases(kernel);
+	flatten_find_releases(kernel);
 	return true;
 }
 

@@ -565,8 +565,9 @@ struct ptx_func {
 	bool uses_reserved_shared;    /* and one that asks where the memory is that is reserved in
 	                               * each block's shared memory */
 	bool uses_dynamic_shared;
-	bool releases;                /* by flatten.c: a kernel that may order what it did and what
-	                               * other blocks do */
+	bool releases;                /* by flatten.c: a kernel that may order what a thread did and
+	                               * what others of its block do, */
+	bool releases_beyond_block;   /* and what other blocks do */
 };
 
 struct ptx_module {

@@ -361,3 +361,53 @@ extern "C" __global__ void read_too_late(int *a)
 		a[64] = sum;
 	}
 }
+
+// The last warp to come writes what all have read.
+extern "C" __global__ void good_last_warp(int *a)
+{
+	__shared__ int s, count;
+	int old = 0;
+	if (threadIdx.x == 0) {
+		s = a[0];
+		count = 0;
+	}
+	__syncthreads();
+	int sum = s + 1;
+	__syncwarp();
+	if (threadIdx.x % 32 == 0) {
+		__threadfence_block();
+		old = atomicAdd_block(&count, 1);
+		__threadfence_block();
+	}
+	if (old == blockDim.x / 32 - 1) {
+		s = sum;
+	}
+	__syncthreads();
+	a[64 + threadIdx.x] = s;
+}
+
+// A warp says that it has read, and reads once more.
+extern "C" __global__ void warp_too_late(int *a)
+{
+	__shared__ int s, count;
+	int old = 0;
+	if (threadIdx.x == 0) {
+		s = a[0];
+		count = 0;
+	}
+	__syncthreads();
+	int sum = s + 1; // warp_too_late
+	__syncwarp();
+	if (threadIdx.x % 32 == 0) {
+		__threadfence_block();
+		old = atomicAdd_block(&count, 1);
+		__threadfence_block();
+	}
+	BUG(sum += s;) // warp_too_late
+	__syncwarp();
+	if (old == blockDim.x / 32 - 1) {
+		s = sum; // warp_too_late
+	}
+	__syncthreads();
+	a[64 + threadIdx.x] = s + sum;
+}
