@@ -200,6 +200,24 @@ void race_free_block(struct race_block *block);
 /* All threads of a block that have not exited have met; or some have. */
 void race_meet_all(struct race_block *block);
 void race_meet(struct race_block *block, const struct race_set *set);
+
+/* --- race.c, for race_watch.c --- */
+
+/* By the cells of a line: the accesses to so many bytes, which may go on in the next lines. */
+void race_touch_bytes(struct rt_warp *warp, struct race_mark *mark, bool writes, uint64_t at,
+	uint32_t size);
+/* A barrier in shared memory begins, ends or is used.  It may not have begun, or begin twice. */
+void race_note_mbarrier(struct rt_warp *warp, const struct race_mark *mark, uint64_t at,
+	uint32_t access);
+void race_fence(struct race_block *block, uint32_t thread, bool is_cta);
+/* A strong access of one thread is a release, an acquire, or both. */
+void race_synchronise(struct race_block *block, uint32_t thread, uint64_t at, uint32_t access);
+/* Groups of asynchronous copies end when the thread says so, and are done when it has waited. */
+void race_note_copies(struct race_block *block, uint32_t thread, enum rt_access kind,
+	uint32_t count);
+
+/* --- race_watch.c --- */
+
 /* What rt_host.watch and rt_host.meet are. */
 void race_watch(struct rt_warp *warp, uint32_t access, uint32_t pattern);
 void race_collect(struct rt_warp *warp, uint32_t what, uint32_t set);
@@ -238,6 +256,46 @@ static inline struct race_line *race_shadow_find(struct race *race, uint64_t add
 		*near = (struct race_chunk){key, lines};
 	}
 	return &near->lines[address / RACE_LINE % (RACE_CHUNK / RACE_LINE)];
+}
+
+/* The line of an address, as an earlier access left it; NULL: it has none. */
+static inline struct race_line *race_locate(const struct rt_warp *warp, uint64_t at,
+	bool *is_shared)
+{
+	const struct race_block *block = warp->race;
+	const uint64_t offset = at - (uintptr_t)warp->shared;
+	*is_shared = offset < RT_SHARED_WINDOW;
+	return !*is_shared ? race_shadow_find(block->race, at)
+		: offset / RACE_LINE < block->line_count ? &block->lines[offset / RACE_LINE] : NULL;
+}
+
+/* Forget what does not count any more of a line's past. */
+static inline void race_renew(const struct race_block *block, struct race_line *line,
+	bool is_shared)
+{
+	const uint32_t launch = block->race->number;
+	if (line->launch != launch || (is_shared && line->block != block->number)) {
+		line->launch = launch;
+		line->block = block->number;
+		line->latest = 0;
+		line->barriers = 0;
+		line->has_copies = false;
+	} else if (!is_shared || line->latest > block->met || line->has_copies) {
+		return;
+	}
+	line->count = 0;
+	line->is_split = false;
+}
+
+/* The line of an address, with what counts of its past; NULL: it has none. */
+static inline struct race_line *race_find_line(const struct rt_warp *warp, uint64_t at)
+{
+	bool is_shared;
+	struct race_line *line = race_locate(warp, at, &is_shared);
+	if (likely(line)) {
+		race_renew(warp->race, line, is_shared);
+	}
+	return line;
 }
 
 /* Note an access to a line that is not split; what is left of the row is of no use then.  False: it
