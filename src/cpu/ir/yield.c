@@ -10,6 +10,9 @@
  *	- has a load that sees the stores of other threads (volatile, relaxed, acquire, .cv),
  *	- has any other load, and a fence or nanosleep, or
  *	- tests a barrier in shared memory.
+ *
+ * Loads of shared memory wait for threads of the block only.  Those run while the thread waits at a
+ * barrier of the whole block: a loop that has one in every iteration needs no yield point for them.
  */
 #include "base/common.h"
 
@@ -32,6 +35,7 @@ struct yield_finder {
 /* Signs that a loop waits for other threads. */
 struct yield_signs {
 	bool waits;
+	bool waits_for_block;
 	bool loads;
 	bool fences;
 };
@@ -50,7 +54,8 @@ static void yield_note_inst(struct yield_signs *signs, const struct ptx_inst *in
 			&& (!live || ptx_has_bit(live, result->reg));
 		break;
 	case PTX_OP_LD:
-		signs->waits |= ptx_is_strong(inst);
+		signs->waits |= ptx_is_strong(inst) && inst->space != PTX_SHARED;
+		signs->waits_for_block |= ptx_is_strong(inst) && inst->space == PTX_SHARED;
 		signs->loads |= inst->space == PTX_GENERIC || inst->space == PTX_GLOBAL
 			|| inst->space == PTX_SHARED;
 		break;
@@ -86,6 +91,33 @@ static void yield_note_block(struct yield_finder *f, struct yield_signs *signs, 
 	}
 }
 
+/* Whether an iteration of the loop may pass no barrier of the whole block. */
+static bool yield_misses_barrier(struct yield_finder *f, size_t latch, size_t header)
+{
+	const struct ptx_block *blocks = f->func->blocks;
+	size_t depth = 0;
+	memset(f->seen, 0, f->func->block_count * sizeof(*f->seen));
+	f->seen[latch] = true;
+	f->stack[depth++] = latch;
+	while (depth > 0) {
+		const size_t at = f->stack[--depth];
+		const struct ptx_block *block = &blocks[at];
+		if (ptx_is_for_all(&f->func->insts[block->end - 1])) {
+			continue;
+		}
+		if (at == header) {
+			return true;
+		}
+		for (size_t i = 0; i < block->pred_count; i++) {
+			if (!f->seen[block->pred[i]]) {
+				f->seen[block->pred[i]] = true;
+				f->stack[depth++] = block->pred[i];
+			}
+		}
+	}
+	return false;
+}
+
 /* May the natural loop of the edge from `latch` back to `header` wait? */
 static bool yield_loop_waits(struct yield_finder *f, size_t latch, size_t header)
 {
@@ -112,7 +144,8 @@ static bool yield_loop_waits(struct yield_finder *f, size_t latch, size_t header
 			}
 		}
 	}
-	return yield_may_wait(&signs);
+	return yield_may_wait(&signs)
+		|| (signs.waits_for_block && yield_misses_barrier(f, latch, header));
 }
 
 static void yield_find_in_block(struct yield_finder *f, size_t index)
@@ -132,7 +165,7 @@ bool yield_is_needed(const struct ptx_func *func)
 	for (size_t i = 0; i < func->inst_count; i++) {
 		yield_note_inst(&signs, &func->insts[i], NULL);
 	}
-	return yield_may_wait(&signs);
+	return yield_may_wait(&signs) || signs.waits_for_block;
 }
 
 bool yield_find_points(const struct ptx_func *func, bool *yield_points)

@@ -352,6 +352,36 @@ START_TEST(loops_that_wait_for_nobody_do_not_yield)
 }
 END_TEST
 
+/* Without one, the thread would never let the others come to where they store. */
+START_TEST(loops_over_shared_memory_yield_unless_they_pass_a_barrier)
+{
+	static const struct {
+		const char *body;
+		bool spins;
+	} loops[] = {
+		{"L: ld.volatile.shared.u32 %r1, [0]; bar.sync 0;", false},
+		{"L: bar.sync 0; ld.volatile.shared.u32 %r1, [0];", false},
+		{"L: ld.volatile.shared.u32 %r1, [0];", true},
+		{"L: ld.volatile.shared.u32 %r1, [0]; @%p2 bra M; bar.sync 0; M:", true},
+		{"L: ld.volatile.shared.u32 %r1, [0]; bar.sync 0, 64;", true},
+		{"L: ld.volatile.u32 %r1, [%rd0]; bar.sync 0;", true},
+	};
+	char body[300];
+	bool spins = false;
+	snprintf(body, sizeof(body), "setp.eq.u32 %%p2, 0, 0; mov.u32 %%r2, 0; %s\n"
+		"add.u32 %%r2, %%r2, 1; setp.lt.u32 %%p1, %%r2, 3; @%%p1 bra L;", loops[_i].body);
+	machine_body("", body);
+	uint32_t point = machine_resume(0, 0);
+	for (int i = 0; i < 20 && point != RT_DONE; i++) {
+		spins |= machine.warp.yield == RT_YIELD_SPIN;
+		point = machine_resume(0, point);
+	}
+	ck_assert_uint_eq(point, RT_DONE);
+	ck_assert_int_eq(spins, loops[_i].spins);
+	machine_close();
+}
+END_TEST
+
 START_TEST(carry_survives_a_barrier)
 {
 	machine_body("", "add.cc.u32 %r1, 0xffffffff, 1; bar.sync 0; addc.u32 %r2, 5, 0;\n"
@@ -458,6 +488,7 @@ SUITE(emit_flow)
 	tcase_add_test(tc, reducing_barriers_pass_the_result);
 	tcase_add_loop_test(tc, other_yields_say_why, 0, 10);
 	tcase_add_loop_test(tc, loops_that_wait_for_nobody_do_not_yield, 0, 3);
+	tcase_add_loop_test(tc, loops_over_shared_memory_yield_unless_they_pass_a_barrier, 0, 6);
 	tcase_add_test(tc, carry_survives_a_barrier);
 	tcase_add_test(tc, clocks_go_forward);
 	tcase_add_test(tc, a_kernel_may_have_any_name);

@@ -87,6 +87,16 @@ static uint32_t whole_warps(uint32_t i)
 	return i < 64 ? 32 : 0;
 }
 
+static uint32_t prefix_of_block(uint32_t i)
+{
+	return i < 192 ? (i % 64 + 1) * (i % 64 + 2) / 2 : 0;
+}
+
+static uint32_t three_rounds(uint32_t i)
+{
+	return i < 64 ? 3 : 0;
+}
+
 /* Of programs from before Volta: a warp adds up without __syncwarp(). */
 #define ADD(distance) \
 	"ld.volatile.shared.u32 %r12, [%r11]; ld.volatile.shared.u32 %r13, [%r11+" distance "];\n" \
@@ -192,6 +202,24 @@ static const struct scene {
 		"READ: ld.volatile.shared.u32 %r15, [%r13]; st.global.u32 [%rd2], %r15;\n"
 		"add.u32 %r20, %r20, 1; setp.lt.u32 %p3, %r20, 4; @%p3 bra ROUND;\n",
 		true},
+	{"a block scans volatile shared memory between barriers", 3, 64, prefix_of_block,
+		"mov.u32 %r11, flags; add.u32 %r11, %r11, %r6; add.u32 %r10, %r0, 1;\n"
+		"mov.u32 %r13, 4; st.volatile.shared.u32 [%r11], %r10;\n"
+		"ROUND: bar.sync 0; mov.u32 %r12, 0; setp.lt.u32 %p1, %r6, %r13;\n"
+		"sub.u32 %r14, %r11, %r13; @%p1 bra MEET; ld.volatile.shared.u32 %r12, [%r14];\n"
+		"MEET: ld.volatile.shared.u32 %r10, [%r11]; bar.sync 0;\n"
+		"add.u32 %r10, %r10, %r12; st.volatile.shared.u32 [%r11], %r10;\n"
+		"shl.b32 %r13, %r13, 1; setp.lt.u32 %p2, %r13, 256; @%p2 bra ROUND;\n"
+		"ld.volatile.shared.u32 %r15, [%r11]; st.global.u32 [%rd2], %r15;\n"},
+	{"a loop waits for shared memory and passes a barrier only then", 1, 64, three_rounds,
+		"mov.u32 %r10, 0; st.shared.u32 [flags], 0; bar.sync 0;\n"
+		"setp.eq.u32 %p1, %r5, 1; @%p1 bra PRODUCE;\n"
+		"WAIT: ld.volatile.shared.u32 %r11, [flags]; setp.le.u32 %p2, %r11, %r10;\n"
+		"@%p2 bra NEXT; bar.sync 0; add.u32 %r10, %r10, 1;\n"
+		"NEXT: setp.lt.u32 %p3, %r10, 3; @%p3 bra WAIT; bra DONE;\n"
+		"PRODUCE: add.u32 %r10, %r10, 1; st.volatile.shared.u32 [flags], %r10;\n"
+		"bar.sync 0; setp.lt.u32 %p3, %r10, 3; @%p3 bra PRODUCE;\n"
+		"DONE: st.global.u32 [%rd2], %r10;\n"},
 	{"a warp is whole after a branch with volatile stores", 1, 64, whole_warps,
 		"mov.u32 %r11, flags; add.u32 %r12, %r11, %r6; and.b32 %r10, %r4, 1;\n"
 		"setp.eq.u32 %p1, %r10, 0; @%p1 bra EVEN;\n"
