@@ -195,6 +195,22 @@ static void mem_load_warp(struct emit *e, const struct ptx_inst *inst)
 }
 
 /*
+ * Volatile, of shared memory: only the threads of the block see it, which one worker runs.  So the
+ * lanes may be served by the accesses of a plain instruction, if LLVM neither omits nor moves them.
+ */
+static bool mem_is_volatile_shared(struct emit *e, const struct ptx_inst *inst)
+{
+	return emit_is_vector(e) && inst->space == PTX_SHARED
+		&& ptx_has(&inst->mods, PTX_MOD_VOLATILE) && inst->types[0] != PTX_PRED
+		&& ptx_type_size(inst->types[0]) <= sizeof(uint64_t);
+}
+
+static void mem_fence_compiler(struct emit *e)
+{
+	LLVMBuildFence(e->builder, LLVMAtomicOrderingSequentiallyConsistent, true, "");
+}
+
+/*
  * Volatile, relaxed, acquire or release, by a warp: each element has to be one access, made once.
  * A C function makes them lane after lane, where LLVM's passes over the kernel cannot see them.
  */
@@ -261,6 +277,10 @@ void emit_ld(struct emit *e, const struct ptx_inst *inst)
 		mem_load_lane(e, inst);
 	} else if (emit_is_vector(e) && mem_is_plain(inst)) {
 		mem_load_warp(e, inst);
+	} else if (mem_is_volatile_shared(e, inst)) {
+		mem_fence_compiler(e);
+		mem_load_warp(e, inst);
+		mem_fence_compiler(e);
 	} else if (mem_is_ordered(e, inst)) {
 		mem_load_ordered(e, inst);
 	} else {
@@ -370,6 +390,10 @@ void emit_st(struct emit *e, const struct ptx_inst *inst)
 		mem_store_last(e, inst);
 	} else if (emit_is_vector(e) && mem_is_plain(inst)) {
 		mem_store_warp(e, inst);
+	} else if (mem_is_volatile_shared(e, inst)) {
+		mem_fence_compiler(e);
+		mem_store_warp(e, inst);
+		mem_fence_compiler(e);
 	} else if (mem_is_ordered(e, inst)) {
 		mem_store_ordered(e, inst);
 	} else {
