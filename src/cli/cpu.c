@@ -139,12 +139,14 @@ static bool cpu_has_word(const char *data, size_t size, char first, const char *
 	return false;
 }
 
-/* Whether an executable has NVIDIA's runtime in it; ours, which may be there as well, reads the
- * variable of its log. */
+/* Whether an executable has NVIDIA's runtime in it, which asks the driver for its functions; the
+ * runtime of devices, which nvcc -rdc links, has the names of errors alone.  Ours, which may be
+ * there as well, reads the variable of its log. */
 static bool cpu_has_runtime(const char *data, size_t size)
 {
 	return size >= SELFMAG && memcmp(data, ELFMAG, SELFMAG) == 0
 		&& cpu_has_word(data, size, 'c', "udaErrorCudartUnloading")
+		&& cpu_has_word(data, size, 'c', "uGetProcAddress_v2")
 		&& !cpu_has_word(data, size, 'K', "UDZU_LOG");
 }
 

@@ -147,8 +147,9 @@ static CUresult link_add_image(const char *call, struct link *link, const void *
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	enum link_status status = linker_add(link->linker, image.text, image.size, name, &diag,
-		&errors);
+	enum link_status status = link_is_runtime_text(image.text, image.size)
+		? linker_add_runtime(link->linker, &diag, &errors)
+		: linker_add(link->linker, image.text, image.size, name, &diag, &errors);
 	image_close(&image);
 	result = status == LINK_OK ? CUDA_SUCCESS : fail_link(call, link, status, &diag, &errors);
 	str_free(&errors);

@@ -87,6 +87,14 @@ enum link_status linker_add_runtime(struct linker *linker, struct ptx_diag *diag
 	return linker_add(linker, runtime, sizeof(runtime) - 1, "libcudadevrt.a", diag, errors);
 }
 
+/* nvcc -rdc for PTX alone hands it to the program as one of its parts.  Its calls into NVIDIA's
+ * driver tell it from all other texts. */
+bool link_is_runtime_text(const char *text, size_t size)
+{
+	static const char call[] = "__cuda_syscall_CGS_get_intrinsic_handle";
+	return memmem(text, size, call, strlen(call));
+}
+
 /* --- libcudadevrt.a --- */
 
 bool link_is_runtime(const char *data, size_t size)

@@ -22,6 +22,8 @@ void linker_release(struct linker *linker); /* NULL is fine */
  * `errors`, a line each. */
 enum link_status linker_add(struct linker *linker, const char *text, size_t size,
 	const char *name, struct ptx_diag *diag, struct str *errors);
+/* Whether this PTX is that of CUDA's device runtime. */
+bool link_is_runtime_text(const char *text, size_t size);
 /* Whether these bytes are libcudadevrt.a, CUDA's device runtime. */
 bool link_is_runtime(const char *data, size_t size);
 /* Take in what cooperative groups need of it: cudaCGGetIntrinsicHandle, cudaCGSynchronize, ... */

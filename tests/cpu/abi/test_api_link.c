@@ -397,6 +397,25 @@ START_TEST(cooperative_groups_link_with_the_device_runtime)
 }
 END_TEST
 
+/* nvcc -rdc hands its PTX over, which calls NVIDIA's driver. */
+START_TEST(the_device_runtime_may_come_as_ptx)
+{
+	static const char runtime[] = TOP
+		".extern .func (.param .b64 r) __cuda_syscall_CGS_get_intrinsic_handle"
+		"(.param .b32 scope);\n"
+		".visible .func (.param .b64 r) cudaCGGetIntrinsicHandle(.param .b32 scope)\n{\n"
+		"	.reg .b32 %r;\n	.reg .b64 %rd;\n	ld.param.b32 %r, [scope];\n"
+		"	call (%rd), __cuda_syscall_CGS_get_intrinsic_handle, (%r);\n"
+		"	st.param.b64 [r], %rd;\n	ret;\n}\n";
+	CUlinkState link = link_open();
+	OK(add(link, groups, "groups.ptx"));
+	OK(add(link, runtime, "a part"));
+	CUmodule module = finish(link);
+	OK(cuLinkDestroy(link));
+	run_groups(module, true, 1);
+}
+END_TEST
+
 START_TEST(the_device_runtime_has_to_be_linked)
 {
 	CUlinkState link = link_open();
@@ -605,7 +624,7 @@ SUITE(api_link)
 		a_link_limits_the_registers_of_its_kernels,
 		objects_and_libraries_of_the_host_have_device_code,
 		files_and_fat_binaries_can_be_linked, links_refuse_what_makes_no_sense,
-		the_device_runtime_has_to_be_linked,
+		the_device_runtime_may_come_as_ptx, the_device_runtime_has_to_be_linked,
 		a_function_of_the_program_beats_that_of_the_runtime, no_other_library_can_be_linked,
 		the_library_of_the_toolkit_is_known, memory_may_run_out_while_linking,
 		a_pointer_in_data_is_not_followed);
