@@ -12,11 +12,12 @@
 
 #include "base/alloc.h"
 #include "base/dl.h"
-#include "cpu/codegen/run_passes.h"
+#include "cpu/codegen/destructors.h"
 #include "cpu/codegen/emit_blocks.h"
 #include "cpu/codegen/jit_dump.h"
 #include "cpu/codegen/jit_link.h"
 #include "cpu/codegen/jit_llvm.h"
+#include "cpu/codegen/run_passes.h"
 #include "cpu/config/settings.h"
 
 #include <llvm-c/Analysis.h>
@@ -436,7 +437,11 @@ static enum jit_outcome jit_llvm_make(struct jit_object *out, struct jit_llvm *l
 	return outcome;
 }
 
-/* Code of nothing needs all that LLVM makes once. */
+/*
+ * The code of an empty function needs most of the objects that LLVM makes once.  Tables of single
+ * instructions are made when they are first needed, and exit() may still take these away from a
+ * thread that made them a moment ago.
+ */
 static bool jit_llvm_start(struct jit_llvm *llvm, struct ptx_diag *diag)
 {
 	char *message = NULL;
@@ -444,6 +449,12 @@ static bool jit_llvm_start(struct jit_llvm *llvm, struct ptx_diag *diag)
 	LLVMModuleRef ir = LLVMModuleCreateWithNameInContext("start", llvm->context);
 	LLVMSetTarget(ir, llvm->triple);
 	LLVMSetModuleDataLayout(ir, llvm->layout);
+	LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(llvm->context), NULL, 0, false);
+	LLVMBuilderRef builder = LLVMCreateBuilderInContext(llvm->context);
+	LLVMPositionBuilderAtEnd(builder, LLVMAppendBasicBlockInContext(llvm->context,
+		LLVMAddFunction(ir, "start", type), ""));
+	LLVMBuildRetVoid(builder);
+	LLVMDisposeBuilder(builder);
 	bool ok = !LLVMTargetMachineEmitToMemoryBuffer(llvm->machine, ir, LLVMObjectFile, &message,
 		&buffer);
 	if (ok) {
@@ -472,6 +483,7 @@ __attribute__((visibility("default"))) const struct jit_llvm_calls jit_llvm_call
 	.create = jit_llvm_create,
 	.release = jit_llvm_release,
 	.start = jit_llvm_start,
+	.stays = destructors_are_left_out,
 	.make = jit_llvm_make,
 	.free_object = jit_llvm_free_object,
 	.link = jit_llvm_link,

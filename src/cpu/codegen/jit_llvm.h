@@ -73,7 +73,9 @@ struct jit_llvm_calls {
 	bool (*create)(struct jit_llvm **out, const char *features,
 		const struct jit_callee *callees, struct ptx_diag *diag);
 	void (*release)(struct jit_llvm *llvm);
-	/* Have LLVM make the objects that live as long as the process. */
+	/* Whether LLVM's static objects outlive exit() ... */
+	bool (*stays)(void);
+	/* ... else have LLVM make them. */
 	bool (*start)(struct jit_llvm *llvm, struct ptx_diag *diag);
 	enum jit_outcome (*make)(struct jit_object *out, struct jit_llvm *llvm,
 		const struct jit_order *order, struct ptx_diag *diag);

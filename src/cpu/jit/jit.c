@@ -173,7 +173,11 @@ static void *jit_call_start(void *arg)
 bool jit_start(struct ptx_diag *diag)
 {
 	struct jit_call call = {.diag = diag, .ok = true};
-	if (made_count == 0) {
+	const struct jit_llvm_calls *calls = jit_open(diag);
+	if (!calls) {
+		return false;
+	}
+	if (!calls->stays()) {
 		jit_call_llvm(jit_call_start, &call);
 	}
 	return call.ok;

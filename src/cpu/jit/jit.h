@@ -81,8 +81,8 @@ bool jit_may_improve(const struct jit_kernel *kernel);
 void jit_finish(struct jit *jit);
 void jit_release(struct jit *jit); /* NULL is fine; its kernels are gone */
 
-/* Load LLVM, and have it make the objects that live as long as the process, unless a compile has
- * done that.  False, with the reason in diag. */
+/* Load LLVM, and where exit() destroys its static objects, have it make them.  False, with the
+ * reason in diag. */
 bool jit_start(struct ptx_diag *diag);
 /* "19.1.7", static; NULL, with the reason in diag, if LLVM's part cannot be loaded. */
 const char *jit_llvm_version(struct ptx_diag *diag);
