@@ -75,7 +75,7 @@ static const char *profile_short(char out[16], uint64_t number)
 	if (number == 0) {
 		snprintf(out, 16, "-");
 	} else if (unit == 0) {
-		snprintf(out, 16, "%" PRIu64, number);
+		snprintf(out, 16, "%d", (int)number);
 	} else {
 		snprintf(out, 16, "%.*f%c", value < 9.95 ? 2 : value < 99.5 ? 1 : 0, value,
 			units[unit]);

@@ -157,7 +157,8 @@ static struct {
 
 static nvmlReturn_t nvml_find_driver(void)
 {
-	static const CUuuid id = {CU_DEVICE_UUID_KUDZU};
+	CUuuid id;
+	memcpy(id.bytes, CU_DEVICE_UUID_KUDZU, sizeof(id.bytes));
 	char why[256];
 	void *library = dl_open("libcuda.so.1", why, sizeof(why));
 	CUresult (*get_table)(const void **, const CUuuid *) = NULL;

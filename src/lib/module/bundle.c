@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char magic[8] = "KZBNDL\r\n";
+static const char magic[8] = {'K', 'Z', 'B', 'N', 'D', 'L', '\r', '\n'};
 
 struct header {
 	char magic[8];

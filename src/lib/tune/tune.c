@@ -178,7 +178,7 @@ static kz_status tune_add(bool *is_possible, kz_tuning *tuning, const kz_tunable
 static kz_status tune_compile_batch(kz_tuning *tuning, size_t first, const struct tune_run *run,
 	kz_error *err)
 {
-	kz_warm_up_source sources[BATCH];
+	kz_warm_up_source sources[BATCH] = {{0}};
 	kz_error errors[BATCH];
 	size_t owners[BATCH], count = 0, owner[BATCH];
 	for (size_t i = first; i < tuning->count; i++) {

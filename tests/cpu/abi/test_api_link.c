@@ -288,7 +288,8 @@ static size_t write_archive(char *to, const char *name)
 	int len = sprintf(to, "!<arch>\n%-16s%-12d%-6d%-6d%-8d%-10d`\n%s", "/", 0, 0, 0, 0, 4,
 		"abcd");
 	int names = (int)strlen(name) + 2;
-	len += sprintf(to + len, "%-48s%-10d`\n%s/\n%s", "//", names, name, names % 2 ? "\n" : "");
+	len += sprintf(to + len, "%-48s%-10d`\n%.63s/\n%s", "//", names, name,
+		names % 2 ? "\n" : "");
 	len += sprintf(to + len, "%-16s%-12d%-6d%-6d%-8d%-10d`\n", "/0", 0, 0, 0, 0644, 0);
 	return (size_t)len;
 }
