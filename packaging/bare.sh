@@ -59,7 +59,8 @@ bare_make() {
 	mount -t devpts -o newinstance,ptmxmode=666 devpts "$root/dev/pts"
 	cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
 	sources=/etc/apt/sources.list.d/debian.sources
-	if [ -e $sources ]; then
+	# Unstable has no updates of its own, and debootstrap's list is whole.
+	if [ -e $sources ] && [ "$1" != sid ]; then
 		# Its suites are those of this machine.
 		sed "s/\\b$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)\\b/$1/g" $sources >"$root$sources"
 		rm -f "$root/etc/apt/sources.list"
