@@ -49,6 +49,7 @@ struct segment {
 	bool is_kept;       /* when nothing is in use any more */
 	bool is_large;
 	bool is_counted;
+	bool is_late;       /* goes back when all streams are done */
 	struct free_block first; /* the one at the lowest address; never merged into another */
 };
 

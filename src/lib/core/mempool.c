@@ -122,6 +122,35 @@ static void mempool_sweep(struct mempool *pool)
 	}
 }
 
+/* Take the late segments off the list, if all work on them is done; under the lock. */
+static struct segment *mempool_detach_late(struct mempool *pool, struct segment *detached)
+{
+	struct segment *next;
+	for (struct segment *segment = pool->segments; segment && pool->late > 0; segment = next) {
+		next = segment->next;
+		if (segment->is_late) {
+			segment_unlink(pool, segment);
+			segment->next = detached;
+			detached = segment;
+			pool->late--;
+		}
+	}
+	return detached;
+}
+
+/* Give back the late segments for which nothing has to be waited for any more.  The context is
+ * current. */
+static void mempool_give_back_late(struct mempool *pool)
+{
+	if (pool->late == 0 || !stream_are_all_done(pool->device)) {
+		return;
+	}
+	pthread_mutex_lock(&pool->lock);
+	struct segment *late = mempool_detach_late(pool, NULL);
+	pthread_mutex_unlock(&pool->lock);
+	segment_give_back(pool, late, true);
+}
+
 /* Take unused segments off the lists until `keep` bytes are reserved; under the lock.  *busy is set
  * if work on them may be in flight.  During a capture nobody can wait for that, so these stay. */
 static struct segment *mempool_detach_unused(struct mempool *pool, int64_t keep, bool captures,
@@ -154,8 +183,8 @@ static struct segment *mempool_detach_unused(struct mempool *pool, int64_t keep,
 
 CUresult mempool_trim(struct mempool *pool, int64_t keep)
 {
-	bool busy = false;
 	bool captures = device_hold_captures(pool->device);
+	bool busy = pool->late > 0 && !captures;
 	pthread_mutex_lock(&pool->lock);
 	mempool_unpark(pool);
 	mempool_sweep(pool);
@@ -164,6 +193,7 @@ CUresult mempool_trim(struct mempool *pool, int64_t keep)
 	CUresult code = busy ? pool->device->drv->CtxSynchronize() : CUDA_SUCCESS;
 	device_let_captures(pool->device);
 	segment_give_back(pool, unused, true);
+	mempool_give_back_late(pool);
 	return code;
 }
 
@@ -182,6 +212,7 @@ static CUresult mempool_reclaim(struct mempool *pool, struct mempool_failure *wh
 	CUresult code = captures ? CUDA_SUCCESS : pool->device->drv->CtxSynchronize();
 	device_let_captures(pool->device);
 	segment_give_back(pool, unused, true);
+	mempool_give_back_late(pool);
 	if (code) {
 		why->call = "cuCtxSynchronize";
 	}
@@ -238,6 +269,7 @@ static kz_status mempool_take_new(struct mempool *pool, struct memory *memory,
 		mem_free(rest);
 		return error_no_memory(err);
 	}
+	mempool_give_back_late(pool);
 	CUresult code = mempool_reserve_or_find(pool, segment, memory, &found, why);
 	if (code == CUDA_ERROR_OUT_OF_MEMORY && !found) {
 		code = mempool_reclaim(pool, why);
@@ -344,16 +376,34 @@ void mempool_resize(struct mempool *pool, struct memory *memory, int64_t size, i
 	pthread_mutex_unlock(&pool->lock);
 }
 
-/* Give back a segment that is off the list, after the stream that used it last. */
+/* Give back a segment that no pool keeps, after the stream that used it last.  The driver may wait
+ * for all streams then, one of which may wait for what the program does next: while a stream is
+ * busy the segment stays. */
 static void mempool_end_segment(struct mempool *pool, struct segment *segment,
 	struct kz_stream *last)
 {
+	const struct segment_source *source = segment->source;
 	struct device_scope scope;
-	if (segment->source && device_enter_quietly(pool->device, &scope)) {
-		segment->source->give_back(pool->device, segment->first.address, last);
+	const bool living = source && device_enter_quietly(pool->device, &scope);
+	const bool is_late = living && !source->is_ordered && !stream_are_all_done(pool->device);
+	pthread_mutex_lock(&pool->lock);
+	if (is_late) {
+		segment->is_late = true;
+		pool->late++;
+	} else {
+		segment_unlink(pool, segment);
+	}
+	pthread_mutex_unlock(&pool->lock);
+	if (living && !is_late) {
+		source->give_back(pool->device, segment->first.address, last);
+		mempool_give_back_late(pool);
+	}
+	if (living) {
 		device_leave(pool->device, &scope);
 	}
-	mem_free(segment);
+	if (!is_late) {
+		mem_free(segment);
+	}
 }
 
 void mempool_give(struct mempool *pool, struct memory *memory)
@@ -370,8 +420,6 @@ void mempool_give(struct mempool *pool, struct memory *memory)
 	if (kept) {
 		segment->live--;
 		free_list_merge(device_free_list(pool, last), block, &pool->spare);
-	} else {
-		segment_unlink(pool, segment);
 	}
 	pthread_mutex_unlock(&pool->lock);
 	if (!kept) {
@@ -395,6 +443,7 @@ void mempool_finish(struct mempool *pool)
 	bool busy = false;
 	free_list_unpark(&pool->idle, &pool->spare);
 	struct segment *unused = mempool_detach_unused(pool, 0, false, &busy);
+	unused = mempool_detach_late(pool, unused);
 	bool living = unused && device_enter_quietly(pool->device, &scope);
 	segment_give_back(pool, unused, living);
 	if (living) {

@@ -37,6 +37,7 @@ struct mempool {
 	struct free_block *spare;        /* unused descriptors, linked by `more` */
 	int64_t limit;              /* of stats.reserved_size; 0: none */
 	int64_t pending;            /* bytes that the driver is being asked for */
+	atomic_size_t late;         /* segments that are so (free_list.h) */
 	kz_memory_stats stats;
 };
 

@@ -67,6 +67,8 @@ CUresult stream_wait(struct kz_stream *stream);
 /* Whether all work in a stream has passed; false if that cannot be said.  The context of it is
  * current, as for stream_find_capturing. */
 bool stream_is_done(struct kz_stream *stream);
+/* Whether all work in all streams of a device has passed.  Not under the lock of a pool. */
+bool stream_are_all_done(struct kz_device *dev);
 /* Whether a stream is being captured; *out is true, too, if that cannot be said. */
 kz_status stream_find_capturing(bool *out, struct kz_stream *stream, kz_error *err);
 bool stream_is_capturing(struct kz_stream *stream);

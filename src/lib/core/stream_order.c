@@ -101,6 +101,18 @@ bool stream_is_done(struct kz_stream *stream)
 	return is_done;
 }
 
+bool stream_are_all_done(struct kz_device *dev)
+{
+	struct mempool *pool = &dev->pools[MEMPOOL_DEVICE];
+	bool are_done = stream_is_done(&dev->stream);
+	pthread_mutex_lock(&pool->lock);
+	for (struct free_list *list = pool->lists; list && are_done; list = list->next) {
+		are_done = !stream_is_living(list->stream) || stream_is_done(list->stream);
+	}
+	pthread_mutex_unlock(&pool->lock);
+	return are_done;
+}
+
 kz_status stream_pick(struct kz_stream **out, struct kz_device *dev, struct kz_stream *stream,
 	kz_error *err)
 {

@@ -113,6 +113,36 @@ STUB_TEST(copies_of_two_streams_by_one_memory_are_in_order, "")
 	kz_stream_release(stream);
 }
 
+/* Nothing keeps it, as on a device with checks.  To give it back, the driver waits for all streams,
+ * and one of them waits for what the program does next. */
+KERNEL_TEST(a_release_does_not_wait_for_a_stream_that_waits_for_the_program)
+{
+	kz_stream *stream = NULL;
+	kz_buffer *flag = NULL, *buffer = NULL;
+	char got[8] = "";
+	ok(kz_device_use_pool(dev, 0, &err));
+	ok(kz_stream_create(&stream, dev, 0, &err));
+	ok(kz_buffer_create(&flag, dev, 4, &err));
+	ok(kz_buffer_create(&buffer, dev, sizeof(got), &err));
+	ok(kz_fill(flag, 0, 4, "", 1, NULL, &err));
+	kz_pinned *idle = create(SIZE), *used = create(SIZE);
+	strcpy(kz_pinned_pointer(used), "kudzu");
+	ok(kz_stream_wait_value32(stream, flag, 0, 1, KZ_WAIT_EQ, &err));
+	ok(kz_copy_htod_async(buffer, 0, kz_pinned_pointer(used), sizeof(got), stream, &err));
+	kz_pinned_release(idle);
+	kz_pinned_release(used);
+	ck_assert_int_eq(stats().live_size, 0);
+	ck_assert_int_eq(stats().segment_count, 2);
+	ok(kz_stream_write_value32(NULL, flag, 0, 1, &err));
+	ok(kz_copy_dtoh(got, sizeof(got), buffer, 0, &err));
+	ck_assert_str_eq(got, "kudzu");
+	ok(kz_stream_synchronize(stream, &err));
+	kz_pinned_release(create(SIZE));
+	ck_assert_int_eq(stats().segment_count, 0);
+	release_buffers(flag, buffer);
+	kz_stream_release(stream);
+}
+
 /* PyCUDA's register_host_memory. */
 START_TEST(memory_of_the_program_is_pinned)
 {
@@ -276,6 +306,8 @@ SUITE(pinned)
 		few_bytes_come_to_the_host_by_a_slot, few_bytes_come_without_a_slot,
 		pinned_memory_has_few_bytes_itself, a_pointer_finds_the_memory_that_it_lies_in,
 		bad_wishes_for_pinned_memory_are_refused);
+	tcase_add_loop_test(tc, a_release_does_not_wait_for_a_stream_that_waits_for_the_program, 0,
+		support_device_count());
 	tcase_add_loop_test(tc, memory_of_the_program_is_pinned, 0, support_device_count() + 1);
 	tcase_add_test(tc, memory_that_cannot_be_pinned_is_left_alone);
 	tcase_add_loop_test(tc, creating_without_host_memory_leaves_nothing, 0, 2);
