@@ -280,7 +280,17 @@ static const struct planted {
 	{"sync", "mbarrier_made_twice", {1, 32, 1}, "the mbarrier at byte 0 of shared memory is "
 		"initialized twice, without mbarrier.inval in between", 0},
 	{"sync", "mbarrier_ended", {1, 32, 1},
-		"the mbarrier at byte 0 of shared memory is used before it is initialized", 0},
+		"the mbarrier at byte 0 of shared memory is used after mbarrier.inval|"
+		"note: mbarrier.inval is here", 0},
+	{"sync", "mbarrier_too_many", {1, 32, 1}, "too many arrivals at the mbarrier at byte 0 of "
+		"shared memory: a phase has ended, and this thread has not waited for that|"
+		"note: the phase has ended here", 16},
+	{"sync", "mbarrier_arrives_for_two", {1, 32, 1}, "too many arrivals at the mbarrier at "
+		"byte 0 of shared memory: 2 where 1 are left in the phase", 31},
+	{"sync", "mbarrier_ended_early", {1, 32, 1}, "the mbarrier at byte 0 of shared memory is "
+		"invalidated, and nothing orders that after its last use|"
+		"note: another thread uses it here", 0},
+	{"sync", "good_pipeline", ONE_BLOCK, NULL},
 	{"sync", "in_step", ONE_BLOCK,
 		"threads of a warp do not run in step: __syncwarp() has to order this", -1},
 	{"nan", "nan_divide", ONE_BLOCK, "this division makes NaN out of 0 and 0 [nan]", 0},

@@ -195,6 +195,7 @@ static CUresult context_create_locked(struct context **out, unsigned flags, CUde
 	context->host.check = access_check;
 	context->host.watch = race_watch;
 	context->host.meet = race_collect;
+	context->host.arrive = race_arrive;
 	context->host.made = values_keep;
 	context->host.blame = values_report;
 	if (settings_checks() != 0) {

@@ -18,7 +18,6 @@
 #include "cpu/check/sync.h"
 #include "cpu/mem/fault.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #define READS_MOST ((size_t)1 << 15) /* words that several warps have read since their block met */
@@ -159,7 +158,7 @@ void race_meet(struct race_block *block, const struct race_set *set)
 
 /* --- Who knows what --- */
 
-static bool race_is_ordered(struct race_block *block, const struct race_mark *mark, uint32_t thread)
+bool race_is_ordered(struct race_block *block, const struct race_mark *mark, uint32_t thread)
 {
 	if (mark->block == block->number && mark->level != RACE_GRID) {
 		if (mark->time <= block->met
@@ -360,30 +359,6 @@ static void race_touch(struct rt_warp *warp, struct race_cell *cell, const struc
 	}
 }
 
-void race_note_mbarrier(struct rt_warp *warp, const struct race_mark *mark, uint64_t at,
-	uint32_t access)
-{
-	struct race_line *line = race_find_line(warp, at);
-	const uint8_t bit = (uint8_t)(1u << at % RACE_LINE / 8);
-	const bool begins = !(access & (RT_ACCESS_STRONG | RT_ACCESS_ENDS));
-	if (!line) {
-		return;
-	}
-	const bool is_there = line->barriers & bit;
-	line->barriers &= (uint8_t)(access & RT_ACCESS_ENDS ? ~bit : UINT8_MAX);
-	line->barriers |= begins ? bit : 0;
-	if (is_there != begins || !sync_is_on(warp)
-	    || race_is_reported(warp->race->race, (uint64_t)mark->line << 4 | 15)) {
-		return;
-	}
-	sync_report(warp, (struct sync_place){mark->thread, mark->line}, NULL, NULL,
-		"the mbarrier at byte %" PRIu64 " of shared memory is %s",
-		at - (uintptr_t)warp->shared, begins
-		? "initialized twice, without mbarrier.inval in between"
-		: access & RT_ACCESS_ENDS ? "invalidated before it is initialized"
-		: "used before it is initialized");
-}
-
 void race_touch_bytes(struct rt_warp *warp, struct race_mark *mark, bool writes,
 	uint64_t at, uint32_t size)
 {
@@ -435,7 +410,7 @@ void race_synchronise(struct race_block *block, uint32_t thread, uint64_t at,
 		of->lock = at;
 		of->lock_is_cta = is_cta;
 		block->has_threads = true;
-	} else if (kind != RT_WRITES) {
+	} else if (kind == RT_READS || (kind == RT_CHANGES && !(access & RT_ACCESS_MBARRIER))) {
 		race_acquire(race->order, block, thread, at, is_cta);
 	}
 	if (kind == RT_READS) {

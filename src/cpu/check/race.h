@@ -201,16 +201,17 @@ void race_free_block(struct race_block *block);
 void race_meet_all(struct race_block *block);
 void race_meet(struct race_block *block, const struct race_set *set);
 
-/* --- race.c, for race_watch.c --- */
+/* --- race.c, for race_watch.c and race_mbarrier.c --- */
+
+/* Whether a thread of the block knows of an access, so that it comes after that. */
+bool race_is_ordered(struct race_block *block, const struct race_mark *mark, uint32_t thread);
 
 /* By the cells of a line: the accesses to so many bytes, which may go on in the next lines. */
 void race_touch_bytes(struct rt_warp *warp, struct race_mark *mark, bool writes, uint64_t at,
 	uint32_t size);
-/* A barrier in shared memory begins, ends or is used.  It may not have begun, or begin twice. */
-void race_note_mbarrier(struct rt_warp *warp, const struct race_mark *mark, uint64_t at,
-	uint32_t access);
 void race_fence(struct race_block *block, uint32_t thread, bool is_cta);
-/* A strong access of one thread is a release, an acquire, or both. */
+/* A strong access of one thread is a release, an acquire, or both.  An arrival at an mbarrier is a
+ * release. */
 void race_synchronise(struct race_block *block, uint32_t thread, uint64_t at, uint32_t access);
 /* Groups of asynchronous copies end when the thread says so, and are done when it has waited. */
 void race_note_copies(struct race_block *block, uint32_t thread, enum rt_access kind,
@@ -321,7 +322,31 @@ void race_report_full(struct rt_warp *warp, const struct race_mark *new, uint64_
 void race_report_sync(struct rt_warp *warp, const struct race_mark *old,
 	const struct race_mark *new, bool is_race, uint64_t at);
 
+/* --- race_mbarrier.c --- */
+
+/* An mbarrier begins, ends or is used: an access of a thread that is about to happen. */
+void race_note_mbarrier(struct rt_warp *warp, const struct race_mark *mark, uint64_t at,
+	uint32_t access);
+/* What rt_host.arrive is. */
+void race_arrive(struct rt_warp *warp, uint32_t lane, const struct rt_arrival *arrival);
+
 /* --- race_order.c --- */
+
+/* An mbarrier in shared memory. */
+struct race_barrier {
+	struct race_mark ended;  /* by an arrival or copy: its last phase; */
+	struct race_mark invalid; /* by mbarrier.inval: it */
+	struct race_use {
+		uint32_t time, line;
+	} *uses;                 /* by thread: the last wait or arrival; time 0: none */
+};
+
+/* That at an address; NULL: no memory. */
+struct race_barrier *race_barrier_at(struct race_order *order, uint64_t address,
+	uint32_t threads);
+/* When a thread released something to an address last; 0: it has not. */
+uint32_t race_released(const struct race_order *order, const struct race_block *block,
+	uint32_t thread, uint64_t address);
 
 struct race_order *race_order_create(void);
 void race_order_release(struct race_order *order);

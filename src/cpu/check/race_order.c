@@ -58,6 +58,7 @@ struct race_log {
 	uint32_t visited;        /* so many items of it, */
 	uint64_t visited_as;     /* for such a thread (order_view) */
 	struct race_floor floors[2]; /* for all accesses, and for plain ones */
+	struct race_barrier barrier; /* if there is one */
 };
 
 struct race_order {
@@ -352,6 +353,29 @@ void race_publish(struct race_order *order, struct race_block *block, uint32_t t
 		.met = block->threads == 1 ? time : block->met, .first = block->published_first,
 		.is_cta = is_cta,
 		.own = block->of[thread].know, .all = block->know};
+}
+
+struct race_barrier *race_barrier_at(struct race_order *order, uint64_t address, uint32_t threads)
+{
+	struct race_log *log = order_log(order, address);
+	if (log && !log->barrier.uses) {
+		log->barrier.uses = order_alloc(order, threads, sizeof(*log->barrier.uses));
+	}
+	return log && log->barrier.uses ? &log->barrier : NULL;
+}
+
+uint32_t race_released(const struct race_order *order, const struct race_block *block,
+	uint32_t thread, uint64_t address)
+{
+	const uint32_t found = order_find(order, address);
+	const struct race_log *log = found != 0 ? &order->logs[found - 1] : NULL;
+	for (size_t i = log ? log->count : 0; i > 0; i--) {
+		const struct race_item *item = &log->items[i - 1];
+		if (item->thread == thread && item->block == block->number) {
+			return item->time;
+		}
+	}
+	return 0;
 }
 
 void race_acquire(struct race_order *order, struct race_block *block, uint32_t thread,

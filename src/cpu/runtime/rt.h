@@ -197,6 +197,14 @@ struct rt_launch {
 	uint32_t cached_bytes;         /* larger launches bypass the cache: nontemporal.h */
 };
 
+/* An operation on an mbarrier that may end its phase. */
+struct rt_arrival {
+	uint64_t at;
+	uint64_t count;                /* of arrivals; 0: of bytes only */
+	uint64_t pending;              /* arrivals before this one */
+	bool ends;                     /* the phase */
+};
+
 /* The part of a context that compiled code can use. */
 struct rt_host {
 	struct heap *heap;             /* of malloc and free in kernels, NULL if none uses it */
@@ -217,6 +225,9 @@ struct rt_host {
 	 * driver sets both. */
 	void (*watch)(struct rt_warp *warp, uint32_t access, uint32_t pattern);
 	void (*meet)(struct rt_warp *warp, uint32_t what, uint32_t set);
+	/* A lane has arrived at an mbarrier, or bytes for which it waits have, if the launch is
+	 * watched.  The driver sets it. */
+	void (*arrive)(struct rt_warp *warp, uint32_t lane, const struct rt_arrival *arrival);
 	/* What rt_calls.made and rt_calls.blame are.  The driver sets both. */
 	void (*made)(struct rt_warp *warp, uint32_t lane, const struct rt_made *made);
 	void (*blame)(struct rt_warp *warp, uint32_t lane, uint32_t blame);
@@ -354,7 +365,7 @@ struct rt_calls {
 	void (*move_lanes)(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
 		uint32_t size, uint32_t count, uint32_t store);
 	/* See rt_mbarrier.h. */
-	uint64_t (*mbarrier)(struct rt_warp *warp, uint32_t op, uint64_t *place,
+	uint64_t (*mbarrier)(struct rt_warp *warp, uint32_t op, uint32_t lane, uint64_t *place,
 		uint64_t argument);
 	/* See rt_atom.h. */
 	void (*atom_lanes)(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,

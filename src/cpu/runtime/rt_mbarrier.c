@@ -76,10 +76,24 @@ static void mbarrier_update(struct barrier *b, enum mbarrier_op op, uint64_t arg
 	}
 }
 
-uint64_t mbarrier_do(struct rt_warp *warp, uint32_t op, uint64_t *place, uint64_t argument)
+/* Tell the checks. */
+static void mbarrier_tell(struct rt_warp *warp, uint32_t lane, enum mbarrier_op op,
+	const uint64_t *place, const struct barrier *before, uint64_t argument)
+{
+	const struct barrier after = mbarrier_unpack(*place);
+	const struct rt_arrival arrival = {.at = (uintptr_t)place, .pending = before->pending,
+		.count = op == MBARRIER_ARRIVE || op == MBARRIER_DROP ? argument
+		: op == MBARRIER_ARRIVE_TX || op == MBARRIER_DROP_TX ? 1 : 0,
+		.ends = after.parity != before->parity};
+	if (warp->launch->host->arrive) {
+		warp->launch->host->arrive(warp, lane, &arrival);
+	}
+}
+
+uint64_t mbarrier_do(struct rt_warp *warp, uint32_t op, uint32_t lane, uint64_t *place,
+	uint64_t argument)
 {
 	uint64_t old;
-	(void)warp;
 	memcpy(&old, place, sizeof(old));
 	if (op == MBARRIER_TEST) {
 		return (old ^ argument) >> PARITY_SHIFT;
@@ -88,6 +102,7 @@ uint64_t mbarrier_do(struct rt_warp *warp, uint32_t op, uint64_t *place, uint64_
 		return old >> PARITY_SHIFT ^ (argument & 1);
 	}
 	struct barrier b = mbarrier_unpack(old);
+	const struct barrier before = b;
 	if (op == MBARRIER_INIT) {
 		b = (struct barrier){.expected = argument, .pending = argument};
 	} else {
@@ -95,5 +110,8 @@ uint64_t mbarrier_do(struct rt_warp *warp, uint32_t op, uint64_t *place, uint64_
 	}
 	uint64_t bits = mbarrier_pack(&b);
 	memcpy(place, &bits, sizeof(bits));
+	if (unlikely(warp->race) && op != MBARRIER_INIT) {
+		mbarrier_tell(warp, lane, (enum mbarrier_op)op, place, &before, argument);
+	}
 	return old;
 }

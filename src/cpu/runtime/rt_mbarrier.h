@@ -30,7 +30,8 @@ enum mbarrier_op {
 };
 
 /* rt_calls.mbarrier. */
-uint64_t mbarrier_do(struct rt_warp *warp, uint32_t op, uint64_t *place, uint64_t argument);
+uint64_t mbarrier_do(struct rt_warp *warp, uint32_t op, uint32_t lane, uint64_t *place,
+	uint64_t argument);
 /* The number of threads to come, from a state. */
 #define MBARRIER_PENDING_SHIFT 20
 #define MBARRIER_COUNT_MASK 0xfffffu

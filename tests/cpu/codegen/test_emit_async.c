@@ -34,18 +34,21 @@ START_TEST(barriers_count_threads_and_bytes)
 {
 	uint64_t bits = 0x1234567890abcdef;
 	uint64_t before = 0;
+	struct rt_warp warp = {.race = NULL};
 	for (size_t i = 0; i < countof(steps); i++) {
 		const struct step *s = &steps[i];
 		uint64_t old = bits;
-		uint64_t state = mbarrier_do(NULL, s->op, &bits, s->argument);
+		uint64_t state = mbarrier_do(&warp, s->op, 0, &bits, s->argument);
 		ck_assert_uint_eq(state, old);
 		ck_assert_msg((bits >> MBARRIER_PENDING_SHIFT & MBARRIER_COUNT_MASK) == s->pending,
 			"step %zu", i);
 		bool over = s->parity != (before >> 63) && s->op != MBARRIER_INIT;
-		ck_assert_uint_eq(mbarrier_do(NULL, MBARRIER_TEST_PARITY, &bits, s->parity), 0);
-		ck_assert_uint_eq(mbarrier_do(NULL, MBARRIER_TEST_PARITY, &bits, !s->parity), 1);
+		ck_assert_uint_eq(mbarrier_do(&warp, MBARRIER_TEST_PARITY, 0, &bits, s->parity),
+			0);
+		ck_assert_uint_eq(mbarrier_do(&warp, MBARRIER_TEST_PARITY, 0, &bits, !s->parity),
+			1);
 		ck_assert_uint_eq(s->op != MBARRIER_INIT
-			&& mbarrier_do(NULL, MBARRIER_TEST, &bits, state), over);
+			&& mbarrier_do(&warp, MBARRIER_TEST, 0, &bits, state), over);
 		before = bits;
 	}
 }

@@ -230,9 +230,82 @@ extern "C" __global__ void mbarrier_ended(int *a)
 	unsigned long long state;
 	if (threadIdx.x == 0) {
 		asm volatile("mbarrier.init.shared.b64 [%0], 1;" :: "r"(at) : "memory");
-		BUG(asm volatile("mbarrier.inval.shared.b64 [%0];" :: "r"(at) : "memory");)
+		BUG(asm volatile("mbarrier.inval.shared.b64 [%0];" :: "r"(at) : "memory");) // mbarrier_ended
 		asm volatile("mbarrier.arrive.shared.b64 %0, [%1];" : "=l"(state) : "r"(at) : "memory"); // mbarrier_ended
 		a[0] = (int)state;
+	}
+}
+
+extern "C" __global__ void mbarrier_too_many(int *a)
+{
+	__shared__ unsigned long long barrier;
+	unsigned at = (unsigned)__cvta_generic_to_shared(&barrier);
+	unsigned long long state;
+	if (threadIdx.x == 0) {
+		asm volatile("mbarrier.init.shared.b64 [%0], %1;" :: "r"(at), "r"(32 BUG(- 16)) : "memory");
+	}
+	__syncthreads();
+	asm volatile("mbarrier.arrive.shared.b64 %0, [%1];" : "=l"(state) : "r"(at) : "memory"); // mbarrier_too_many
+	a[threadIdx.x] = (int)state;
+}
+
+extern "C" __global__ void mbarrier_arrives_for_two(int *a)
+{
+	__shared__ unsigned long long barrier;
+	unsigned at = (unsigned)__cvta_generic_to_shared(&barrier);
+	unsigned long long state;
+	if (threadIdx.x == 0) {
+		asm volatile("mbarrier.init.shared.b64 [%0], %1;" :: "r"(at), "r"(64 BUG(- 1)) : "memory");
+	}
+	__syncthreads();
+	asm volatile("mbarrier.arrive.shared.b64 %0, [%1], 2;" : "=l"(state) : "r"(at) : "memory"); // mbarrier_arrives_for_two
+	a[threadIdx.x] = (int)state;
+}
+
+extern "C" __global__ void mbarrier_ended_early(int *a)
+{
+	__shared__ unsigned long long barrier;
+	unsigned at = (unsigned)__cvta_generic_to_shared(&barrier), done = 0;
+	if (threadIdx.x == 0) {
+		asm volatile("mbarrier.init.shared.b64 [%0], 31;" :: "r"(at) : "memory");
+	}
+	__syncthreads();
+	if (threadIdx.x > 0) {
+		asm volatile("mbarrier.arrive.shared.b64 _, [%0];" :: "r"(at) : "memory");
+		asm volatile("{ .reg .pred p; mbarrier.test_wait.parity.shared.b64 p, [%1], 0; selp.u32 %0, 1, 0, p; }" : "=r"(done) : "r"(at) : "memory"); // mbarrier_ended_early
+	}
+	while (threadIdx.x == 0 && !done) {
+		asm volatile("{ .reg .pred p; mbarrier.test_wait.parity.shared.b64 p, [%1], 0; selp.u32 %0, 1, 0, p; }" : "=r"(done) : "r"(at) : "memory"); // mbarrier_ended_early
+	}
+	FIX(__syncwarp();)
+	if (threadIdx.x == 0) {
+		asm volatile("mbarrier.inval.shared.b64 [%0];" :: "r"(at) : "memory"); // mbarrier_ended_early
+	}
+	a[threadIdx.x] = (int)done;
+}
+
+/* A warp fills two buffers in turn, and another one empties them. */
+extern "C" __global__ void good_pipeline(int *a)
+{
+	__shared__ unsigned long long barriers[4];
+	__shared__ int s[2][32];
+	unsigned at = (unsigned)__cvta_generic_to_shared(barriers), lane = threadIdx.x % 32;
+	if (threadIdx.x < 4) {
+		asm volatile("mbarrier.init.shared.b64 [%0], 32;" :: "r"(at + threadIdx.x * 8) : "memory");
+	}
+	__syncthreads();
+	for (unsigned i = 0; i < 6; i++) {
+		unsigned full = at + i % 2 * 8, empty = full + 16, done = threadIdx.x < 32 && i < 2;
+		unsigned wait = threadIdx.x < 32 ? empty : full, parity = (i / 2 + (threadIdx.x < 32)) % 2;
+		while (!done) {
+			asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }" : "=r"(done) : "r"(wait), "r"(parity) : "memory");
+		}
+		if (threadIdx.x < 32) {
+			s[i % 2][lane] = (int)(i * lane);
+		} else {
+			a[i * 32 + lane] = s[i % 2][31 - lane];
+		}
+		asm volatile("mbarrier.arrive.shared.b64 _, [%0];" :: "r"(threadIdx.x < 32 ? full : empty) : "memory");
 	}
 }
 

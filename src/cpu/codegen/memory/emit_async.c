@@ -57,8 +57,8 @@ void emit_cp_async(struct emit *e, const struct ptx_inst *inst)
 static LLVMValueRef async_call_at(struct emit *e, enum ptx_space space,
 	const struct ptx_operand *address, enum mbarrier_op op, LLVMValueRef argument)
 {
-	LLVMValueRef args[] = {emit_int(e, 32, op), emit_address(e, address, &space, e->i64),
-		argument};
+	LLVMValueRef args[] = {emit_int(e, 32, op), emit_lane_number(e),
+		emit_address(e, address, &space, e->i64), argument};
 	return emit_rt_call(e, offsetof(struct rt_calls, mbarrier), e->i64, args, countof(args));
 }
 

@@ -673,7 +673,8 @@ static void check_place(struct emit *e, const struct ptx_inst *inst, const struc
 bool emit_check_follows(const struct ptx_func *func)
 {
 	for (size_t i = 0; i < func->inst_count; i++) {
-		if (func->insts[i].op == PTX_OP_CP_ASYNC
+		const unsigned op = func->insts[i].op;
+		if (op == PTX_OP_CP_ASYNC || op == PTX_OP_MBARRIER_INIT
 		    || ptx_has(&func->insts[i].mods, PTX_MOD_VOLATILE)) {
 			return true;
 		}

@@ -55,7 +55,7 @@ LLVMValueRef emit_load_row(struct emit *e, LLVMTypeRef type, LLVMValueRef place,
 /* emit_check.c: before an instruction, if the kernel asks. */
 void emit_check(struct emit *e, const struct ptx_inst *inst);
 /* Whether the check `sync` has to know of each access of a function: an asynchronous copy may not
- * be done, or threads may trust that they run in step. */
+ * be done, threads may trust that they run in step, or misuse an mbarrier. */
 bool emit_check_follows(const struct ptx_func *func);
 /* The lane that is being made is to access as many bytes as a register says, i32, at an address
  * that has to be a multiple of `align`. */
