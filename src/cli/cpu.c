@@ -141,13 +141,13 @@ static bool cpu_has_word(const char *data, size_t size, char first, const char *
 
 /* Whether an executable has NVIDIA's runtime in it, which asks the driver for its functions; the
  * runtime of devices, which nvcc -rdc links, has the names of errors alone.  Ours, which may be
- * there as well, reads the variable of its log. */
+ * there instead, has a message (cudart/register.c). */
 static bool cpu_has_runtime(const char *data, size_t size)
 {
 	return size >= SELFMAG && memcmp(data, ELFMAG, SELFMAG) == 0
 		&& cpu_has_word(data, size, 'c', "udaErrorCudartUnloading")
 		&& cpu_has_word(data, size, 'c', "uGetProcAddress_v2")
-		&& !cpu_has_word(data, size, 'K', "UDZU_LOG");
+		&& !cpu_has_word(data, size, 'a', " fat binary of the program cannot be loaded");
 }
 
 /* The runtime itself only says "invalid argument". */

@@ -228,6 +228,67 @@ START_TEST(the_place_of_a_fault_is_in_a_file_that_exists)
 }
 END_TEST
 
+/* An image without line information is the same with checks and without. */
+static void array_check_open_image(const char *checks, const kz_image *image)
+{
+	array_check_open(checks);
+	kz_module_release(mod);
+	ok(kz_module_load_image(&mod, dev, image, &err));
+}
+
+START_TEST(a_kernel_that_was_cached_without_checks_is_checked)
+{
+	kz_image *image;
+	if (!array_check_is_cpu(_i)) {
+		return;
+	}
+	err = (kz_error)KZ_ERROR_INIT;
+	ok(kz_compile(&image, source, NULL, &err));
+	array_check_open_image("", image);
+	ok(pick(9));
+	array_check_close();
+	array_check_open_image("memory", image);
+	ck_assert_int_eq(pick(9), KZ_FAULT);
+	ck_assert_ptr_nonnull(strstr(err.log, "0 bytes past the end of the 40-byte allocation"));
+	array_check_close();
+	kz_image_release(image);
+}
+END_TEST
+
+/* Which line of PTX has the first load from global memory. */
+static int line_of_load(const kz_image *image)
+{
+	int line = 1;
+	const char *at = kz_image_data(image, NULL);
+	const char *load = strstr(at, "ld.global");
+	ck_assert_ptr_nonnull(load);
+	for (; at < load; at++) {
+		line += *at == '\n';
+	}
+	return line;
+}
+
+/* The image was made without line information. */
+START_TEST(a_report_without_line_information_names_the_line_of_the_ptx)
+{
+	kz_image *image;
+	char text[1024] = "", said[64];
+	if (!array_check_is_cpu(_i)) {
+		return;
+	}
+	err = (kz_error)KZ_ERROR_INIT;
+	ok(kz_compile(&image, source, NULL, &err));
+	array_check_open_image("memory", image);
+	snprintf(said, sizeof(said), "kernel 'pick', PTX line %d: error: read of 4 bytes at ",
+		line_of_load(image));
+	kz_image_release(image);
+	ck_assert_int_eq(pick(9), KZ_FAULT);
+	ok(kz_device_reports(dev, keep_text, text, NULL));
+	ck_assert_msg(strstr(text, said) == text, "'%s' does not begin: %s", said, text);
+	array_check_close();
+}
+END_TEST
+
 static const char *const strange[] = {"on", "Memory", "1", "memory ", "init,"};
 
 START_TEST(an_unknown_check_is_an_error_that_says_what_is_expected)
@@ -347,6 +408,9 @@ SUITE(array_check)
 		count * (int)countof(elements));
 	tcase_add_loop_test(tc, memory_of_a_released_array_is_a_fault, 0, count);
 	tcase_add_loop_test(tc, the_place_of_a_fault_is_in_a_file_that_exists, 0, count * WAYS);
+	tcase_add_loop_test(tc, a_kernel_that_was_cached_without_checks_is_checked, 0, count);
+	tcase_add_loop_test(tc, a_report_without_line_information_names_the_line_of_the_ptx, 0,
+		count);
 	tcase_add_loop_test(tc, an_unknown_check_is_an_error_that_says_what_is_expected, 0,
 		count * (int)countof(strange));
 	tcase_add_loop_test(tc, a_report_is_a_value_and_a_text, 0, 2 * count);

@@ -178,7 +178,7 @@ enum { IDLE, ARMED, INTERRUPTING };
 void fault_arm(struct fault_catch *target)
 {
 	target->thread = pthread_self();
-	target->is_late = false;
+	atomic_store_explicit(&target->is_late, false, memory_order_relaxed);
 	target->call = NULL;
 	held = 0;
 	armed = target;
@@ -223,7 +223,7 @@ static void fault_on_interrupt(int number, siginfo_t *info, void *context)
 		if (held == 0) {
 			fault_leave(target, &((ucontext_t *)context)->uc_sigmask);
 		}
-		target->is_late = true;
+		atomic_store(&target->is_late, true);
 	} else if (old->sa_flags & SA_SIGINFO) {
 		old->sa_sigaction(number, info, context);
 	} else if (old->sa_handler != SIG_DFL && old->sa_handler != SIG_IGN) {
@@ -276,7 +276,7 @@ void fault_release(void)
 {
 	struct fault_catch *target = armed;
 	held--;
-	if (held == 0 && target && target->is_late) {
+	if (held == 0 && target && atomic_load(&target->is_late)) {
 		fault_leave(target, NULL);
 	}
 }

@@ -31,7 +31,7 @@ struct fault_catch {
 	atomic_int state;  /* see fault.c */
 	atomic_bool is_sending; /* fault_interrupt is about to send a signal */
 	pthread_t thread;
-	volatile sig_atomic_t is_late; /* interrupted while it held */
+	atomic_bool is_late; /* interrupted while it held */
 	int signal;        /* a fault's, or FAULT_INTERRUPT */
 	uintptr_t address; /* 0 where the hardware does not say */
 	bool has_address;

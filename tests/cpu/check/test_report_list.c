@@ -155,7 +155,7 @@ START_TEST(a_fault_elsewhere_waits_until_a_report_is_written)
 	FILE *pipe = fopen(path_of("pipe"), "r");
 	ck_assert_ptr_nonnull(pipe);
 	char last[8] = {(char)fgetc(pipe)};
-	while (!target.is_late) {
+	while (!atomic_load(&target.is_late)) {
 		fault_interrupt(&target);
 	}
 	for (int c; (c = fgetc(pipe)) != EOF;) {

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A library with kernels, as nvcc makes them: it registers when it is loaded, and hands what
- * unregisters to atexit, which the C library calls when the library or the program goes.  There is
- * one for each runtime.
+ * unregisters to atexit, which the C library calls when the library or the program goes.  What is
+ * called here is what atexit calls in a library: ThreadSanitizer's atexit forgets whose function it
+ * is.  There is a plugin for each runtime.
  */
 #include "base/common.h"
 
 #include "cudart/program.h"
-
-#include <stdlib.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -19,15 +18,19 @@ EXPORT const void *plugin_kernel(void);
 static struct program plugin_program;
 static void *plugin_memory;
 
-static void plugin_unregister(void)
+extern void *__dso_handle;
+int __cxa_atexit(void (*function)(void *), void *arg, void *library);
+
+static void plugin_unregister(void *unused)
 {
+	(void)unused;
 	__cudaUnregisterFatBinary(plugin_program.handle);
 }
 
 __attribute__((constructor)) static void plugin_register(void)
 {
 	program_start(&plugin_program);
-	atexit(plugin_unregister);
+	__cxa_atexit(plugin_unregister, NULL, &__dso_handle);
 }
 
 /* As the destructor of a static object of C++ does it: after the kernels are unregistered. */
