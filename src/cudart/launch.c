@@ -86,12 +86,14 @@ static cudaError_t launch_symbol(const void *symbol, const struct state_call *ca
 {
 	CUkernel kernel;
 	cudaError_t code = state_enter();
+	register_hold();
 	if (!code) {
 		code = register_kernel(&kernel, symbol);
 	}
 	if (!code) {
 		code = launch_ready(kernel, call, arguments, is_cooperative);
 	}
+	register_let();
 	return state_leave(code);
 }
 
@@ -138,9 +140,11 @@ API(__cudaGetKernel, CUkernel *out, const void *symbol)
 static cudaError_t launch_handle(CUkernel kernel, const struct state_call *call, void **arguments)
 {
 	cudaError_t code = state_enter();
+	register_hold();
 	if (!code) {
 		code = kernel ? launch_ready(kernel, call, arguments, false) : register_failure();
 	}
+	register_let();
 	return state_leave(code);
 }
 
@@ -164,6 +168,7 @@ static cudaError_t launch_configured(const cudaLaunchConfig_t *config, const voi
 	CUkernel kernel;
 	cudaError_t code = !config || config->dynamicSmemBytes > UINT32_MAX ? cudaErrorInvalidValue
 		: state_enter();
+	register_hold();
 	if (!code) {
 		code = register_kernel(&kernel, symbol);
 	}
@@ -176,6 +181,7 @@ static cudaError_t launch_configured(const cudaLaunchConfig_t *config, const voi
 		code = launch_error(driver.cuLaunchKernelEx(&to, (CUfunction)(void *)kernel,
 			arguments, NULL), grid, block, config->dynamicSmemBytes);
 	}
+	register_let();
 	return state_leave(code);
 }
 

@@ -59,6 +59,8 @@ struct entry {
 
 
 static pthread_mutex_t register_lock = PTHREAD_MUTEX_INITIALIZER;
+/* To read: threads that launch.  Those who launch all the time must not keep an end from coming. */
+static pthread_rwlock_t register_held = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 static pthread_once_t register_once = PTHREAD_ONCE_INIT;
 static struct entry *register_table[BUCKETS];
 static _Atomic(cudaError_t) register_last_failure;
@@ -94,10 +96,21 @@ static struct entry *register_find_managed(const void *address)
 	return NULL;
 }
 
-/* In a child of fork the lock may be held by a thread that is gone, and exit() unregisters. */
+/* In a child of fork the locks may be held by a thread that is gone, and exit() unregisters. */
 static void register_on_fork(void)
 {
 	pthread_mutex_init(&register_lock, NULL);
+	register_held = (pthread_rwlock_t)PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+}
+
+void register_hold(void)
+{
+	pthread_rwlock_rdlock(&register_held);
+}
+
+void register_let(void)
+{
+	pthread_rwlock_unlock(&register_held);
 }
 
 static void register_watch_forks(void)
@@ -391,6 +404,7 @@ void __cudaUnregisterFatBinary(void **handle)
 	if (!binary) {
 		return;
 	}
+	pthread_rwlock_wrlock(&register_held);
 	pthread_mutex_lock(&register_lock);
 	for (size_t i = 0; i < BUCKETS; i++) {
 		for (struct entry **at = &register_table[i]; *at;) {
@@ -407,6 +421,7 @@ void __cudaUnregisterFatBinary(void **handle)
 	if (binary->library) {
 		driver.cuLibraryUnload(binary->library);
 	}
+	pthread_rwlock_unlock(&register_held);
 	mem_free(binary);
 }
 
