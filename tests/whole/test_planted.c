@@ -226,6 +226,8 @@ static const struct planted {
 	{"race", "good_last_warp", {1, 128, 1}, NULL},
 	{"race", "warp_too_late", {1, 128, 1},
 		"by another thread of its block: byte |of shared memory", -1},
+	{"race", "arrival_is_no_wait", ONE_BLOCK,
+		"by another thread of its block: byte |of shared memory", -1},
 	{"sync", "early_return", ONE_BLOCK,
 		"14 of the 64 threads of the block never come to this barrier|"
 		"(50,0,0) has exited", 0},

@@ -411,3 +411,25 @@ extern "C" __global__ void warp_too_late(int *a)
 	__syncthreads();
 	a[64 + threadIdx.x] = s + sum;
 }
+
+// A warp arrives after the other one, but does not wait for the end of the phase.
+extern "C" __global__ void arrival_is_no_wait(int *a)
+{
+	__shared__ unsigned long long barrier;
+	__shared__ int s[32];
+	unsigned at = (unsigned)__cvta_generic_to_shared(&barrier), done = 0;
+	if (threadIdx.x == 0) {
+		asm volatile("mbarrier.init.shared.b64 [%0], 64;" :: "r"(at) : "memory");
+	}
+	__syncthreads();
+	if (threadIdx.x < 32) {
+		s[threadIdx.x] = a[threadIdx.x]; // arrival_is_no_wait
+	}
+	asm volatile("mbarrier.arrive.shared.b64 _, [%0];" :: "r"(at) : "memory");
+	while (FIX(!done) BUG(done)) {
+		asm volatile("{ .reg .pred p; mbarrier.test_wait.parity.shared.b64 p, [%1], 0; selp.u32 %0, 1, 0, p; }" : "=r"(done) : "r"(at) : "memory");
+	}
+	if (threadIdx.x >= 32) {
+		a[64 + threadIdx.x] = s[63 - threadIdx.x]; // arrival_is_no_wait
+	}
+}
