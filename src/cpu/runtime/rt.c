@@ -35,9 +35,6 @@ static double rt_compute(uint32_t op, volatile double a, volatile double b, vola
 {
 	volatile double result = 0;
 	switch ((enum rt_op)op) {
-	case RT_ADD:
-		result = a + b;
-		break;
 	case RT_MUL:
 		result = a * b;
 		break;

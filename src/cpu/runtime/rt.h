@@ -302,7 +302,7 @@ struct slot {
 typedef uint32_t rt_kernel(struct rt_warp *warp, void *frame, uint32_t resume);
 
 /* The operations of round_f64. */
-enum rt_op { RT_ADD, RT_MUL, RT_FMA, RT_DIV, RT_SQRT };
+enum rt_op { RT_MUL, RT_FMA, RT_DIV, RT_SQRT };
 
 /* Directions of rounding other than to nearest even. */
 enum rt_round { RT_ROUND_DOWN, RT_ROUND_UP, RT_ROUND_ZERO };

@@ -293,7 +293,8 @@ static const double f64_values[] = {
 	-0.7, 1.0 / 3, 0x1.0000000000001p0, 0x1.fffffffffffffp-1, 2147483647.5, -2147483648.5,
 	4294967295.5, 0x1p63, -0x1p63, 0x1p64, 0x1.fffffefp127, 0x1.ffffffp127, 0x1.000001p0,
 	0x1.0000010000001p0, 0x1p-150, 0x1.8p-149, 65519.999, 65520.0, 0x1.002p0,
-	0x1.0020000000001p0, 1e300, -1e-300,
+	0x1.0020000000001p0, 1e300, -1e-300, 0x1.0000000000001p-511, 0x1.0000000000001p-489,
+	-0x1.fffffffffffffp-452, 0x1.7ffffffffffffp-538, 0x1.fffffffffffffp511, -0x1p970, 0x1.8p969,
 };
 
 static uint64_t operand_value(enum family family, size_t i)

@@ -196,7 +196,7 @@ static LLVMValueRef cvt_int_to_real(struct emit *e, const struct ptx_inst *inst,
 	if (to != PTX_F64) {
 		return cvt_round_parts(e, to, high, low, round);
 	}
-	return ir_width(value) < 64 ? high : emit_round_f64(e, RT_ADD, round, high, low, NULL);
+	return ir_width(value) < 64 ? high : emit_sum_f64(e, high, low, round);
 }
 
 static LLVMValueRef cvt_narrow_f64(struct emit *e, LLVMValueRef value, enum emit_round round)

@@ -27,7 +27,7 @@ static LLVMValueRef float_sum(struct emit *e, enum emit_round round, LLVMValueRe
 	if (ir_is_f32(e, args[0])) {
 		return emit_sum_f32(e, float_widen(e, args[0]), float_widen(e, args[1]), round);
 	}
-	return emit_round_f64(e, RT_ADD, round, args[0], args[1], NULL);
+	return emit_sum_f64(e, args[0], args[1], round);
 }
 
 static LLVMValueRef float_difference(struct emit *e, enum emit_round round, LLVMValueRef *args)
@@ -45,7 +45,7 @@ static LLVMValueRef float_product(struct emit *e, enum emit_round round, LLVMVal
 		LLVMValueRef exact = ir_fmul(e, float_widen(e, args[0]), float_widen(e, args[1]));
 		return emit_round_f32(e, exact, emit_real(e, e->f64, 0), round);
 	}
-	return emit_round_f64(e, RT_MUL, round, args[0], args[1], NULL);
+	return emit_product_f64(e, args[0], args[1], round);
 }
 
 static LLVMValueRef float_fma(struct emit *e, enum emit_round round, LLVMValueRef *args)

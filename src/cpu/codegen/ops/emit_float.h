@@ -29,6 +29,10 @@ LLVMValueRef emit_round_f32(struct emit *e, LLVMValueRef sum, LLVMValueRef err,
 	enum emit_round round);
 /* The f32 sum of two f64 that are exact. */
 LLVMValueRef emit_sum_f32(struct emit *e, LLVMValueRef a, LLVMValueRef b, enum emit_round round);
+/* Directed f64 arithmetic: a sum, a product, and by a C function the rest. */
+LLVMValueRef emit_sum_f64(struct emit *e, LLVMValueRef a, LLVMValueRef b, enum emit_round round);
+LLVMValueRef emit_product_f64(struct emit *e, LLVMValueRef a, LLVMValueRef b,
+	enum emit_round round);
 LLVMValueRef emit_round_f64(struct emit *e, enum rt_op op, enum emit_round round, LLVMValueRef a,
 	LLVMValueRef b, LLVMValueRef c);
 

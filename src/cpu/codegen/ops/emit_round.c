@@ -5,8 +5,9 @@
  * Compiled code runs with the processor rounding to nearest, and to change that costs more than an
  * operation.  So directed f32 arithmetic is done exactly, in f64.  A result is a pair, the sum
  * rounded to nearest and its error, which together are the true value.  emit_round_f32 rounds the
- * sum, and steps to the neighbour if the pair says so.  Directed f64 arithmetic is rare and has no
- * wider type: rt.c does it.
+ * sum, and steps to the neighbour if the pair says so.  f64 has no wider type.  There a sum or a
+ * product is rounded to nearest, and the sign of its error, which is exact, says whether to step.
+ * Fused sums, quotients and roots are rare: for them rt.c changes the processor's mode.
  */
 #include "base/common.h"
 
@@ -167,6 +168,73 @@ LLVMValueRef emit_round_f64(struct emit *e, enum rt_op op, enum emit_round round
 	LLVMValueRef args[] = {emit_int(e, 32, op), emit_int(e, 32, directions[round]), a,
 		b ? b : zero, c ? c : zero};
 	return emit_rt_call(e, offsetof(struct rt_calls, round_f64), e->f64, args, countof(args));
+}
+
+/*
+ * The f64 next to a value in a direction, given that value rounded to nearest and what rounding
+ * lost, of which only the sign counts.  The bits of a number one step further from zero are one
+ * more.  A result that overflowed has lost an infinity of the other sign, and the neighbour of an
+ * infinity is the largest finite number.  If an operand is infinite, the loss is a NaN, and the
+ * result stays as it is.
+ */
+static LLVMValueRef round_f64_by_sign(struct emit *e, LLVMValueRef near, LLVMValueRef lost,
+	enum emit_round round)
+{
+	LLVMValueRef zero = emit_real(e, e->f64, 0);
+	LLVMValueRef one = emit_int(e, 64, 1);
+	LLVMValueRef bits = emit_bits(e, near), negative = emit_is_negative(e, near);
+	LLVMValueRef further = ir_add(e, bits, one), nearer = ir_sub(e, bits, one);
+	LLVMValueRef above = ir_fcmp(e, LLVMRealOLT, lost, zero);
+	LLVMValueRef below = ir_fcmp(e, LLVMRealOGT, lost, zero);
+	LLVMValueRef steps = above, next = nearer;
+	if (round == EMIT_DOWN) {
+		next = ir_select(e, negative, further, nearer);
+	} else if (round == EMIT_UP) {
+		steps = below;
+		next = ir_select(e, negative, nearer, further);
+	} else {
+		steps = ir_select(e, negative, below, above);
+	}
+	return ir_bitcast(e, ir_select(e, steps, next, bits), e->f64);
+}
+
+/* Dekker's fast two-sum: with the larger operand first, nothing but the sum can overflow.  A sum
+ * that cancels to zero is -0 when rounding down. */
+LLVMValueRef emit_sum_f64(struct emit *e, LLVMValueRef a, LLVMValueRef b, enum emit_round round)
+{
+	LLVMValueRef swaps = ir_fcmp(e, LLVMRealOLT, ir_call1(e, "llvm.fabs", a),
+		ir_call1(e, "llvm.fabs", b));
+	LLVMValueRef large = ir_select(e, swaps, b, a), small = ir_select(e, swaps, a, b);
+	LLVMValueRef sum = ir_fadd(e, a, b);
+	LLVMValueRef lost = ir_fsub(e, small, ir_fsub(e, sum, large));
+	LLVMValueRef value = round_f64_by_sign(e, sum, lost, round);
+	if (round != EMIT_DOWN) {
+		return value;
+	}
+
+	LLVMValueRef cancels = ir_and(e, ir_fcmp(e, LLVMRealOEQ, sum, emit_real(e, e->f64, 0)),
+		ir_xor(e, emit_is_negative(e, a), emit_is_negative(e, b)));
+	return ir_select(e, cancels, emit_real(e, e->f64, -0.0), value);
+}
+
+/* One fma gives what the product lost.  Where that could be too small for an f64, the factors are
+ * scaled first.  A scaled factor overflows only if the other one is zero; the loss is a NaN then,
+ * and zero is right. */
+LLVMValueRef emit_product_f64(struct emit *e, LLVMValueRef a, LLVMValueRef b, enum emit_round round)
+{
+	if (!e->has_avx2) { /* the processor has no fma */
+		return emit_round_f64(e, RT_MUL, round, a, b, NULL);
+	}
+
+	LLVMValueRef product = ir_fmul(e, a, b);
+	LLVMValueRef is_small = ir_fcmp(e, LLVMRealOLT, ir_call1(e, "llvm.fabs", product),
+		emit_real(e, e->f64, 0x1p-900));
+	LLVMValueRef scale = ir_select(e, is_small, emit_real(e, e->f64, 0x1p600),
+		emit_real(e, e->f64, 1));
+	LLVMValueRef scaled = ir_fmul(e, ir_fmul(e, product, scale), scale);
+	LLVMValueRef lost = ir_call3(e, "llvm.fma", ir_fmul(e, a, scale), ir_fmul(e, b, scale),
+		ir_fneg(e, scaled));
+	return round_f64_by_sign(e, product, lost, round);
 }
 
 /* Knuth's two-sum finds the error.  A sum that cancels to zero is -0 when rounding down. */
