@@ -126,7 +126,7 @@ int new_main(int argc, char **argv)
 			return CLI_FAILED;
 		}
 	}
-	printf("%s/ has Makefile, main.c and kernel.cu.  To begin:\n\n"
+	printf("%s/ has main.c, kernel.cu, a Makefile and a README.md.  To begin:\n\n"
 		"  cd %s && make && ./%s\n", folder, folder, name);
 	return CLI_OK;
 }
