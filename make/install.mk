@@ -52,7 +52,8 @@ install: all $(addprefix $(BUILD)/,$(PKGCONFIG) $(CMAKE)) ## install into PREFIX
 	set -- $(addprefix $(DESTDIR),$(COMPLETIONS)) && \
 	install -D -m 644 completions/kudzu.bash $$1 && \
 	install -D -m 644 completions/_kudzu $$2 && install -D -m 644 completions/kudzu.fish $$3
-	for file in $(DOCUMENTS); do install -D -m 644 $$file $(DESTDIR)$(DOCDIR)/$$file || exit 1; done
+	@echo 'install the documentation into $(DESTDIR)$(DOCDIR)'
+	@for file in $(DOCUMENTS); do install -D -m 644 $$file $(DESTDIR)$(DOCDIR)/$$file || exit 1; done
 	mkdir -p $(DESTDIR)$(DOCDIR)/include
 	ln -sfnr $(DESTDIR)$(INCLUDEDIR)/kudzu $(DESTDIR)$(DOCDIR)/include/kudzu
 	$(ldconfig)
