@@ -58,6 +58,7 @@ void race_begin(struct race *race, const struct rt_launch *launch)
 	race->is_full = false;
 	race->is_apart = !launch->check->func->releases_beyond_block;
 	race->has_releases = launch->check->func->releases;
+	race->has_cells = false;
 	race->is_noting = false;
 	race->noted = 0;
 	race->pair_count = 0;
@@ -373,6 +374,7 @@ void race_touch_bytes(struct rt_warp *warp, struct race_mark *mark, bool writes,
 			if (line && !line->is_split && !race_shadow_split(race->shadow, line)) {
 				line = NULL;
 			}
+			race->has_cells = true;
 			if (unlikely(!line)) {
 				race_report_full(warp, mark, cell);
 				return;

@@ -102,6 +102,13 @@ static inline bool race_row_writes(const struct race_row *row)
 	return row->what >> 27;
 }
 
+/* Whether two rows are one, but for the words. */
+static inline bool race_row_is_twin(const struct race_row *a, const struct race_row *b)
+{
+	return a->members == b->members && a->what == b->what && a->time == b->time
+		&& a->block == b->block && a->step == b->step;
+}
+
 /* What is known of a line: some rows that have no word in common, but for one write and one read,
  * or if it is split the cells. */
 struct race_line {
@@ -176,6 +183,7 @@ struct race {
 	bool is_full;            /* no memory for more cells, which was reported */
 	bool has_releases;       /* a thread may know what another one of its block did */
 	bool is_apart;           /* no block can know what another one did */
+	bool has_cells;          /* lines were split */
 	struct race_shadow *shadow;
 	struct race_chunk near[RACE_NEAR];
 	uint64_t pairs[RACE_PAIRS]; /* of lines that were reported: a table */

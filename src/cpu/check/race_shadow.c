@@ -254,13 +254,6 @@ static bool shadow_widen(struct race_shadow *shadow, struct race_line *line)
 	return line->cells;
 }
 
-/* Whether two rows are one, but for the words. */
-static inline bool shadow_is_twin(const struct race_row *a, const struct race_row *b)
-{
-	return a->members == b->members && a->what == b->what && a->time == b->time
-		&& a->block == b->block && a->step == b->step;
-}
-
 enum { SHADOW_TWINS = 4 };       /* rows, the last ones, of which one may become wider */
 
 /* Add a row for which there is room.  A final one comes first: most accesses look no further. */
@@ -272,7 +265,7 @@ static void shadow_add_row(const struct race *race, struct race_line *line,
 		: line->count - SHADOW_TWINS;
 	for (unsigned i = line->count; i-- > last;) {
 		struct race_row *old = shadow_row(line, i);
-		if (shadow_is_twin(old, row) || (is_final && race_row_is_final(race, old))) {
+		if (race_row_is_twin(old, row) || (is_final && race_row_is_final(race, old))) {
 			old->words |= row->words;
 			line->words |= row->words;
 			return;

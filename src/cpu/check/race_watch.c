@@ -173,7 +173,7 @@ static inline bool race_join_row(struct race_row *old, const struct race_row *ne
 
 /* Note a row in a line that is not split: what most accesses find is done here.  False: the line
  * needs cells, and nothing has changed. */
-static inline bool race_touch_row(const struct race_block *block, struct race_line *line,
+static always_inline bool race_touch_row(const struct race_block *block, struct race_line *line,
 	struct race_row *new)
 {
 	struct race_row *old = &line->rows[0];
@@ -186,6 +186,11 @@ static inline bool race_touch_row(const struct race_block *block, struct race_li
 	}
 	if (!race_row_writes(new) && (new->words & ~old->words) == 0
 	    && (race_row_is_final(block->race, old) || race_join_row(old, new))) {
+		return true;
+	}
+	if ((new->words & line->words) == 0 && race_row_is_twin(old, new)) {
+		old->words |= new->words;
+		line->words |= new->words;
 		return true;
 	}
 	return race_shadow_touch(block->race->shadow, block, line, new);
@@ -374,9 +379,9 @@ static void race_watch_twins(struct race_access *a, uint32_t lanes)
 static bool race_are_even(const uint64_t at[16], uint64_t base, uint64_t stride)
 {
 	uint64_t off = 0;
-	for (unsigned i = 0; i < 16; i++) {
-		off |= at[i] ^ base;
-		base += stride;
+	for (unsigned i = 0; i < 16; i += 4, base += 4 * stride) {
+		off |= (at[i] ^ base) | (at[i + 1] ^ (base + stride))
+			| (at[i + 2] ^ (base + 2 * stride)) | (at[i + 3] ^ (base + 3 * stride));
 	}
 	return off == 0;
 }
@@ -412,8 +417,8 @@ static void race_find_run(struct race_access *a, uint32_t lanes, uint64_t shift)
 	a->stride = stride;
 }
 
-/* Lanes that are anywhere, each of which accesses words of one line.  The lines come first, since
- * the processor can wait for all of them at a time. */
+/* Lanes that are anywhere, each of which accesses words of one line.  All lines are fetched first,
+ * then the cells of those that are split: the processor can wait for many of them at a time. */
 static void race_watch_scattered(const struct race_access *a, uint32_t lanes, uint64_t shift)
 {
 	struct rt_warp *warp = a->warp;
@@ -425,6 +430,15 @@ static void race_watch_scattered(const struct race_access *a, uint32_t lanes, ui
 		lines[lane] = race_locate(warp, warp->at[lane] + shift, &is_shared);
 		shared |= (uint32_t)is_shared << lane;
 		__builtin_prefetch(lines[lane], 1);
+	}
+	for (uint32_t left = a->block->race->has_cells ? lanes : 0; left != 0; left &= left - 1) {
+		const uint32_t lane = (uint32_t)__builtin_ctz(left);
+		if (likely(lines[lane]) && lines[lane]->is_split) {
+			const struct race_cell *cell = &lines[lane]->cells[
+				(warp->at[lane] + shift) % RACE_LINE / 4];
+			__builtin_prefetch(&cell->write, 1);
+			__builtin_prefetch(&cell->reads, 1);
+		}
 	}
 	for (uint32_t left = lanes; left != 0; left &= left - 1) {
 		const uint32_t lane = (uint32_t)__builtin_ctz(left);
@@ -469,10 +483,13 @@ static bool race_are_scattered(const struct race_access *a, uint32_t lanes)
 	    || (lanes & (lanes - 1) && race_are_near(a, lanes & (lanes - 1)))) {
 		return false;
 	}
-	for (unsigned i = 0; i < RT_GROUP; i++) {
-		off |= lanes >> i & 1 ? at[i] : 0;
+	for (unsigned i = 0; i < RT_GROUP && lanes == UINT32_MAX; i++) {
+		off |= at[i];
 	}
-	return off % size == 0;
+	for (uint32_t left = lanes != UINT32_MAX ? lanes : 0; left != 0; left &= left - 1) {
+		off |= at[__builtin_ctz(left)];
+	}
+	return (off & (size - 1)) == 0;
 }
 
 /* Lanes that are anywhere.  Loads that were joined overlap if a lane is closer to the next than it
