@@ -336,7 +336,8 @@ static void race_touch(struct rt_warp *warp, struct race_cell *cell, const struc
 			race_report(warp, &cell->read, false, new, true, at);
 		}
 		if (!race_hides(block, &cell->write, new)) {
-			if (after_write || !cell->write.is_strong || !new->is_strong) {
+			if (after_write || !cell->write.is_strong || !new->is_strong
+			    || new->is_mbarrier) {
 				cell->write = *new;
 			} else {
 				race_merge(&cell->write, new);

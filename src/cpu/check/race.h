@@ -25,7 +25,8 @@ enum race_level { RACE_THREAD, RACE_WARP, RACE_BLOCK, RACE_GRID };
 
 /* The last access to four bytes; of several threads that nothing orders, the last one of all. */
 struct race_mark {
-	uint32_t launch : 23;  /* 0: no mark */
+	uint32_t launch : 22;  /* 0: no mark */
+	uint32_t is_mbarrier : 1; /* of an mbarrier: the last one counts for those before */
 	uint32_t bytes : 4;    /* a bit for each */
 	uint32_t is_strong : 1; /* two such do not race, */
 	uint32_t is_cta : 1;   /* within the scope of both; */
@@ -56,7 +57,7 @@ struct race_reads {
 	uint32_t lanes[32];
 };
 
-#define RACE_LAUNCHES ((1u << 23) - 1)
+#define RACE_LAUNCHES ((1u << 22) - 1)
 
 /* Memory is watched by lines of 64 bytes, in words of four: race_shadow.c.  The lines of a chunk of
  * global memory are side by side. */

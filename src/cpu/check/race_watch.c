@@ -134,7 +134,8 @@ static void race_watch_lanes(const struct race_access *a, uint32_t lanes)
 		.is_volatile = (a->access & RT_ACCESS_VOLATILE) != 0,
 		.is_cta = (a->access & RT_ACCESS_CTA) != 0,
 		.is_atomic = (a->access & RT_ACCESS_KIND) == RT_CHANGES,
-		.is_async = (a->access & RT_ACCESS_ASYNC) != 0};
+		.is_async = (a->access & RT_ACCESS_ASYNC) != 0,
+		.is_mbarrier = (a->access & RT_ACCESS_MBARRIER) != 0};
 	for (uint32_t left = lanes; left != 0; left &= left - 1) {
 		const uint32_t lane = (uint32_t)__builtin_ctz(left);
 		const uint32_t thread = warp->first + lane;
