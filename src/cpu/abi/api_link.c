@@ -137,33 +137,31 @@ static CUresult fail_link(const char *call, struct link *link, enum link_status 
 	return api_fail(CUDA_ERROR_INVALID_SOURCE, "%s: %s", call, errors->data);
 }
 
-static CUresult link_add_image(const char *call, struct link *link, const void *data, size_t size,
+/* Add PTX; NULL: the device runtime, which is ours. */
+static CUresult link_add_text(const char *call, struct link *link, const char *text, size_t size,
 	const char *name)
 {
 	struct ptx_diag diag = {0};
 	struct str errors = STR_INIT;
-	struct image image;
-	CUresult result = jit_options_open_image(call, &image, data, size, &link->options);
-	if (result != CUDA_SUCCESS) {
-		return result;
-	}
-	enum link_status status = link_is_runtime_text(image.text, image.size)
-		? linker_add_runtime(link->linker, &diag, &errors)
-		: linker_add(link->linker, image.text, image.size, name, &diag, &errors);
-	image_close(&image);
-	result = status == LINK_OK ? CUDA_SUCCESS : fail_link(call, link, status, &diag, &errors);
+	enum link_status status = text
+		? linker_add(link->linker, text, size, name, &diag, &errors)
+		: linker_add_runtime(link->linker, &diag, &errors);
+	CUresult result = status == LINK_OK ? CUDA_SUCCESS
+		: fail_link(call, link, status, &diag, &errors);
 	str_free(&errors);
 	return result;
 }
 
-static CUresult link_add_runtime(const char *call, struct link *link)
+static CUresult link_add_image(const char *call, struct link *link, const void *data, size_t size,
+	const char *name)
 {
-	struct ptx_diag diag = {0};
-	struct str errors = STR_INIT;
-	enum link_status status = linker_add_runtime(link->linker, &diag, &errors);
-	CUresult result = status == LINK_OK ? CUDA_SUCCESS
-		: fail_link(call, link, status, &diag, &errors);
-	str_free(&errors);
+	struct image image;
+	CUresult result = jit_options_open_image(call, &image, data, size, &link->options);
+	if (result == CUDA_SUCCESS) {
+		const char *text = link_is_runtime_text(image.text, image.size) ? NULL : image.text;
+		result = link_add_text(call, link, text, image.size, name);
+		image_close(&image);
+	}
 	return result;
 }
 
@@ -200,7 +198,7 @@ static CUresult link_add_locked(const char *call, struct link *link, CUjitInputT
 {
 	const bool is_library = type == CU_JIT_INPUT_LIBRARY;
 	if (is_library && link_is_runtime(data, size)) {
-		return link_add_runtime(call, link);
+		return link_add_text(call, link, NULL, 0, name);
 	}
 	return is_library || type == CU_JIT_INPUT_OBJECT
 		? link_add_host(call, link, data, size, name, is_library)

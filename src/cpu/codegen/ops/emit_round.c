@@ -198,8 +198,17 @@ static LLVMValueRef round_f64_by_sign(struct emit *e, LLVMValueRef near, LLVMVal
 	return ir_bitcast(e, ir_select(e, steps, next, bits), e->f64);
 }
 
-/* Dekker's fast two-sum: with the larger operand first, nothing but the sum can overflow.  A sum
- * that cancels to zero is -0 when rounding down. */
+/* Rounded down, the f64 sum of two numbers that cancel to zero is -0; `value` is any other sum as
+ * it was rounded. */
+static LLVMValueRef round_cancelled(struct emit *e, LLVMValueRef a, LLVMValueRef b,
+	LLVMValueRef sum, LLVMValueRef value)
+{
+	LLVMValueRef cancels = ir_and(e, ir_fcmp(e, LLVMRealOEQ, sum, emit_real(e, e->f64, 0)),
+		ir_xor(e, emit_is_negative(e, a), emit_is_negative(e, b)));
+	return ir_select(e, cancels, emit_real(e, LLVMTypeOf(value), -0.0), value);
+}
+
+/* Dekker's fast two-sum: with the larger operand first, nothing but the sum can overflow. */
 LLVMValueRef emit_sum_f64(struct emit *e, LLVMValueRef a, LLVMValueRef b, enum emit_round round)
 {
 	LLVMValueRef swaps = ir_fcmp(e, LLVMRealOLT, ir_call1(e, "llvm.fabs", a),
@@ -208,13 +217,7 @@ LLVMValueRef emit_sum_f64(struct emit *e, LLVMValueRef a, LLVMValueRef b, enum e
 	LLVMValueRef sum = ir_fadd(e, a, b);
 	LLVMValueRef lost = ir_fsub(e, small, ir_fsub(e, sum, large));
 	LLVMValueRef value = round_f64_by_sign(e, sum, lost, round);
-	if (round != EMIT_DOWN) {
-		return value;
-	}
-
-	LLVMValueRef cancels = ir_and(e, ir_fcmp(e, LLVMRealOEQ, sum, emit_real(e, e->f64, 0)),
-		ir_xor(e, emit_is_negative(e, a), emit_is_negative(e, b)));
-	return ir_select(e, cancels, emit_real(e, e->f64, -0.0), value);
+	return round == EMIT_DOWN ? round_cancelled(e, a, b, sum, value) : value;
 }
 
 /* One fma gives what the product lost.  Where that could be too small for an f64, the factors are
@@ -237,7 +240,7 @@ LLVMValueRef emit_product_f64(struct emit *e, LLVMValueRef a, LLVMValueRef b, en
 	return round_f64_by_sign(e, product, lost, round);
 }
 
-/* Knuth's two-sum finds the error.  A sum that cancels to zero is -0 when rounding down. */
+/* Knuth's two-sum finds the error. */
 LLVMValueRef emit_sum_f32(struct emit *e, LLVMValueRef a, LLVMValueRef b,
 	enum emit_round round)
 {
@@ -250,11 +253,5 @@ LLVMValueRef emit_sum_f32(struct emit *e, LLVMValueRef a, LLVMValueRef b,
 	LLVMValueRef a_part = ir_fsub(e, sum, b_part);
 	LLVMValueRef err = ir_fadd(e, ir_fsub(e, a, a_part), ir_fsub(e, b, b_part));
 	LLVMValueRef value = emit_round_f32(e, sum, err, round);
-	if (round != EMIT_DOWN) {
-		return value;
-	}
-
-	LLVMValueRef cancels = ir_and(e, ir_fcmp(e, LLVMRealOEQ, sum, emit_real(e, e->f64, 0)),
-		ir_xor(e, emit_is_negative(e, a), emit_is_negative(e, b)));
-	return ir_select(e, cancels, emit_real(e, e->f32, -0.0), value);
+	return round == EMIT_DOWN ? round_cancelled(e, a, b, sum, value) : value;
 }
