@@ -44,7 +44,7 @@ bool front_fill_driver(const char *part, const struct dl_row *rows, size_t count
 	char why[256];
 	void *driver = dl_open("libcuda.so.1", why, sizeof(why));
 	if (!driver) {
-		log_line(part, "there is no driver: %s", why);
+		log_line(part, "the driver cannot be loaded: %s", why);
 	}
 	return driver && front_take(part, driver, "the driver", rows, count, table);
 }

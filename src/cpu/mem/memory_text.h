@@ -5,8 +5,8 @@
 /* What reports say of an address. */
 #include "cpu/mem/device_memory.h"
 
-/* What is around an address: the last range that begins at or before it, the first one behind that,
- * and the reserved addresses that it is in; NULL where there is none. */
+/* The neighbours of an address: the last range that begins at or before it, the next range, and the
+ * reserved addresses that contain it.  Each may be NULL. */
 struct memory_near {
 	const struct memory_range *before;
 	const struct memory_range *after;

@@ -17,8 +17,8 @@ struct link_member {
 	size_t size;
 };
 
-/* The member of a library at *at, which begins with 0 and moves on; false: there is none, or the
- * bytes are not a library, or end within it. */
+/* Get the member of a library at *at, and move *at to the next one.  Begin with 0.  False at the
+ * end, for bytes that are not a library, and for a member that is cut short. */
 bool link_next_member(const char *library, size_t size, size_t *at, struct link_member *out);
 
 #endif
