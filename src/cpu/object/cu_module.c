@@ -94,12 +94,6 @@ bool module_has_managed(const struct module *module)
 	return false;
 }
 
-/* Whether the managed variables are the library's: an earlier module of it has made them. */
-static bool module_shares_managed(const struct module *module)
-{
-	return module->plan && module->plan->globals;
-}
-
 static bool module_create_managed(struct module *module, struct context *context, size_t i)
 {
 	const struct ptx_var *var = module->ptx.vars[i];
@@ -112,8 +106,8 @@ static bool module_create_managed(struct module *module, struct context *context
 	return address != 0;
 }
 
-/* Let later modules of the library have the managed variables of its first one. */
-static bool module_give_managed(const struct module *module)
+/* Give the library the managed variables of its first module, for later ones. */
+static bool module_give_managed(struct module *module)
 {
 	struct module *plan = module->plan;
 	if (!plan || plan->globals || !module_has_managed(module)) {
@@ -125,7 +119,8 @@ static bool module_give_managed(const struct module *module)
 			plan->globals[i] = module->globals[i];
 		}
 	}
-	return plan->globals;
+	module->shares_managed = plan->globals;
+	return module->shares_managed;
 }
 
 static void module_init_var(const struct module *module, const struct ptx_var *var)
@@ -148,9 +143,9 @@ static bool module_create_vars(struct module *module, struct context *context,
 {
 	size_t count = module->ptx.var_count;
 	struct device_memory *memory = context->device->memory;
-	const bool shares = module_shares_managed(module);
 	struct memory_range wish = {.kind = MEMORY_MODULE, .owner = context,
 		.device = context->device->ordinal};
+	module->shares_managed = module->plan && module->plan->globals;
 	if (count == 0) {
 		return true;
 	}
@@ -162,7 +157,7 @@ static bool module_create_vars(struct module *module, struct context *context,
 	/* memory for each managed variable, and one allocation for all others */
 	for (size_t i = 0; ok && i < count; i++) {
 		const struct ptx_var *var = module->ptx.vars[i];
-		if (module_is_apart(var) && shares) {
+		if (module_is_apart(var) && module->shares_managed) {
 			module->globals[i] = module->plan->globals[i];
 		} else if (module_is_apart(var)) {
 			ok = module_create_managed(module, context, i) || ptx_no_memory(diag);
@@ -180,7 +175,7 @@ static bool module_create_vars(struct module *module, struct context *context,
 	}
 	for (size_t i = 0; ok && i < count; i++) {
 		const struct ptx_var *var = module->ptx.vars[i];
-		if (!var->is_extern && !(shares && module_is_apart(var))) {
+		if (!var->is_extern && !(module->shares_managed && module_is_apart(var))) {
 			module_init_var(module, var);
 		}
 	}
@@ -223,7 +218,8 @@ static void module_free_vars(struct module *module)
 	if (module->memory != 0) {
 		memory_free(memory, module->memory, MEMORY_MODULE);
 	}
-	if (!module_shares_managed(module)) {
+	// The library, and with it the plan, may have gone by now.
+	if (!module->shares_managed) {
 		module_free_managed(module, memory);
 	}
 }

@@ -25,7 +25,8 @@ struct module {
 	struct ptx_module ptx;
 	struct jit *jit;
 	uint32_t max_registers;     /* that its kernels say they have; 0: no limit */
-	uint64_t memory;            /* of its variables, 0 if it has none */
+	bool shares_managed;        /* its managed variables are the library's, which frees them */
+	uint64_t memory;            /* of its other variables, 0 if it has none */
 	uint8_t **globals;          /* by ptx_module.vars; of a plan the managed ones, once made */
 	struct ptx_func **kernels;  /* by place: in the order of the text */
 	struct function **functions; /* of them; NULL: not parsed yet, which the lock is for, too */
