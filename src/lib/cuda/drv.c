@@ -148,7 +148,7 @@ static const struct {
 	unsigned log_flags;       /* of cuLogsDumpToMemory */
 } drv_kinds[] = {
 	[DRV_CUDA] = {"CUDA", "KUDZU_CUDA_DRIVER",
-		"install the NVIDIA driver, or choose the device 'cpu'", NULL, NULL, 0},
+		"for a GPU, install the NVIDIA driver, or choose the device 'cpu'", NULL, NULL, 0},
 	[DRV_CPU] = {"CPU", "KUDZU_CPU_DRIVER",
 		"build Kudzu with LLVM, or set KUDZU_CPU_DRIVER to the file",
 		"split the work, or raise KUDZU_CPU_TIMEOUT",

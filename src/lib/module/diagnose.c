@@ -394,9 +394,10 @@ static void diagnose_look_at_linker(struct kz_diagnosis *diagnosis)
 	const struct nvjitlink *linker;
 	kz_error err = KZ_ERROR_INIT;
 	if (nvjitlink_open(&linker, &err)) {
-		diagnose_add_error(diagnosis, KZ_VERDICT_NOTE, "nvjitlink", "",
-			"install nvJitLink (NVIDIA's nvidia-nvjitlink wheel, or the CUDA toolkit) "
-			"to link LTO-IR, and to load PTX that is newer than the driver", &err);
+		diagnosis->no_memory |= err.status == KZ_NO_MEMORY;
+		diagnose_add(diagnosis, KZ_VERDICT_NOTE, "nvjitlink",
+			TEXT(diagnosis, "%s; only LTO code needs it, and PTX that is newer than "
+				"the driver of a GPU", err.message), err.hint, err.log);
 		kz_error_clear(&err);
 		return;
 	}

@@ -21,12 +21,35 @@
 
 struct find;
 
+/* The pip that installs wheels where the search looks. */
+enum find_pip {
+	FIND_PIP_ENVIRONMENT, /* of an environment: of `venv` or conda */
+	FIND_PIP_USER,        /* of the system's Python */
+	FIND_PIP_MARKED,      /* likewise, and the distribution marks it as not for pip (PEP 668) */
+	FIND_PIP_COUNT,
+};
+
+/* How to get a library: a hint for each pip.  Hints are never freed, so each has its text. */
+#define FIND_HINT(command, note, variable)                                                         \
+	command note ", or install the CUDA toolkit, or set " variable " to the library or its "   \
+		     "folder"
+#define FIND_PIP_NOTE " (Debian's package of pip is python3-pip)"
+#define FIND_HINTS(wheel, variable)                                                                \
+	{                                                                                          \
+		[FIND_PIP_ENVIRONMENT] = FIND_HINT("pip install " wheel, "", variable),            \
+		[FIND_PIP_USER] =                                                                  \
+			FIND_HINT("pip install --user " wheel, FIND_PIP_NOTE, variable),           \
+		[FIND_PIP_MARKED] = FIND_HINT("pip install --user --break-system-packages " wheel, \
+			FIND_PIP_NOTE, variable),                                                  \
+	}
+
 struct find_what {
 	const char *file;           /* "libnvrtc.so": files that begin so */
 	const char *variable;       /* "KUDZU_NVRTC" */
 	const char *const *sonames; /* for the loader, best first; NULL ends the list */
 	/* Whether this open library is the one; else find_note why not.  May set no_memory. */
 	bool (*take)(struct find *find, void *object, const char *path);
+	const char *const *hints;   /* FIND_HINTS, for find_failed */
 };
 
 struct find {
@@ -37,7 +60,7 @@ struct find {
 	char *path;      /* of that file; freed with mem_free */
 	bool found;
 	bool no_memory;
-	struct str log;  /* a line for each thing that was tried */
+	struct str log;  /* what was tried, and why it is not it */
 };
 
 /* Look everywhere until `take` is content.  `log` is the caller's, begun or empty. */
@@ -46,12 +69,11 @@ void find_library(struct find *find);
 /* Look in one more place, a folder or a library, that the caller knows of. */
 void find_in(struct find *find, const char *named);
 
-/* Say that it was not found: KZ_NO_COMPILER with the log, or that memory ran out.  "NVRTC", and
- * what it is: "runtime compiler". */
-kz_status find_failed(struct find *find, const char *name, const char *what_it_is, const char *hint,
-	kz_error *err);
+/* Say that it was not found: KZ_NO_COMPILER with the log and how to install it, or that memory ran
+ * out.  "NVRTC", and what it is: "runtime compiler". */
+kz_status find_failed(struct find *find, const char *name, const char *what_it_is, kz_error *err);
 
-/* A line of the log: what was tried and why it is not it. */
+/* A line of the log, once: what was tried and why it is not it. */
 void find_note(struct find *find, const char *path, const char *why);
 
 #endif

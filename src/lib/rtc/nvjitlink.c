@@ -20,10 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char hint_missing[] =
-	"install the CUDA toolkit or NVIDIA's nvidia-nvjitlink wheel, or set KUDZU_NVJITLINK to "
-	"the library or its folder";
-
 #define ROW(name, needed) {"nvJitLink" #name, offsetof(struct nvjitlink, name), needed}
 static const struct dl_row rows[] = {
 	ROW(Create, true),
@@ -63,8 +59,9 @@ static bool nvjitlink_take_library(struct find *find, void *object, const char *
 static const char *const sonames[] = {
 	"libnvJitLink.so.13", "libnvJitLink.so.12", "libnvJitLink.so", NULL,
 };
+static const char *const hints[] = FIND_HINTS("nvidia-nvjitlink", "KUDZU_NVJITLINK");
 static const struct find_what what = {
-	"libnvJitLink.so", "KUDZU_NVJITLINK", sonames, nvjitlink_take_library,
+	"libnvJitLink.so", "KUDZU_NVJITLINK", sonames, nvjitlink_take_library, hints,
 };
 
 /* Look beside the NVRTC that the user names, unless nvJitLink is named itself. */
@@ -101,7 +98,7 @@ static kz_status nvjitlink_load(struct nvjitlink **out, kz_error *err)
 	if (find.found && !find.no_memory) {
 		*out = linker;
 	} else {
-		st = find_failed(&find, "nvJitLink", "linker", hint_missing, err);
+		st = find_failed(&find, "nvJitLink", "linker", err);
 		mem_free(linker->path);
 		mem_free(linker);
 	}

@@ -22,10 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char hint_missing[] =
-	"install the CUDA toolkit or NVIDIA's nvidia-cuda-nvrtc wheel, or set KUDZU_NVRTC to the "
-	"library or its folder; 'kudzu doctor' shows what was found";
-
 #define ROW(name, needed) {"nvrtc" #name, offsetof(struct nvrtc, name), needed}
 static const struct dl_row rows[] = {
 	ROW(Version, true),
@@ -150,7 +146,10 @@ static bool nvrtc_take_library(struct find *find, void *object, const char *path
 static const char *const sonames[] = {
 	"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so", NULL,
 };
-static const struct find_what what = {"libnvrtc.so", "KUDZU_NVRTC", sonames, nvrtc_take_library};
+static const char *const hints[] = FIND_HINTS("nvidia-cuda-nvrtc", "KUDZU_NVRTC");
+static const struct find_what what = {
+	"libnvrtc.so", "KUDZU_NVRTC", sonames, nvrtc_take_library, hints,
+};
 
 /* Toolkits have several names for one folder: that it is known takes less to see than where its
  * links lead. */
@@ -307,7 +306,7 @@ static kz_status nvrtc_load(struct nvrtc **out, kz_error *err)
 	if (find.found && !find.no_memory) {
 		*out = candidate.nvrtc;
 	} else {
-		st = find_failed(&find, "NVRTC", "runtime compiler", hint_missing, err);
+		st = find_failed(&find, "NVRTC", "runtime compiler", err);
 		nvrtc_free(candidate.nvrtc);
 	}
 	str_free(&find.log);
