@@ -11,12 +11,14 @@ static cudaError_t function_enter(CUfunction *out, const void *symbol)
 {
 	CUkernel kernel;
 	cudaError_t code = state_enter();
+	register_hold();
 	if (!code) {
 		code = register_kernel(&kernel, symbol);
 	}
 	if (!code && driver.cuKernelGetFunction(out, kernel) != CUDA_SUCCESS) {
 		*out = (CUfunction)(void *)kernel; /* it may be a function already */
 	}
+	register_let();
 	return code;
 }
 
@@ -35,7 +37,10 @@ API(cudaGetFuncBySymbol, cudaFunction_t *out, const void *symbol)
 API(cudaGetKernel, cudaKernel_t *out, const void *symbol)
 {
 	cudaError_t code = !out ? cudaErrorInvalidValue : state_enter();
-	return state_leave(code ? code : register_kernel(out, symbol));
+	register_hold();
+	code = code ? code : register_kernel(out, symbol);
+	register_let();
+	return state_leave(code);
 }
 
 static const struct {

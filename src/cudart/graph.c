@@ -32,7 +32,10 @@ static cudaError_t graph_describe_kernel(CUDA_KERNEL_NODE_PARAMS *out,
 	out->sharedMemBytes = p->sharedMemBytes;
 	out->kernelParams = p->kernelParams;
 	out->extra = p->extra;
-	return register_kernel(&out->kern, p->func);
+	register_hold();
+	const cudaError_t code = register_kernel(&out->kern, p->func);
+	register_let();
+	return code;
 }
 
 API(cudaGraphAddKernelNode, cudaGraphNode_t *out, cudaGraph_t graph, const cudaGraphNode_t *after,

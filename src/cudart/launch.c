@@ -130,10 +130,12 @@ API(__cudaGetKernel, CUkernel *out, const void *symbol)
 {
 	cudaError_t code = state_enter();
 	*out = NULL;
+	register_hold();
 	if (!code) {
 		code = register_kernel(out, symbol);
 		*out = code ? NULL : *out;
 	}
+	register_let();
 	return state_leave(code);
 }
 

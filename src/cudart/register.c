@@ -8,6 +8,11 @@
  * and variables are in a hash table by address.  A program may launch from a static constructor:
  * what has been registered by then is found.
  *
+ * A library of the program may go while other threads launch.  dlclose calls what unregisters with
+ * the lock of the dynamic linker held, for which a launch may wait: the first one loads a compiler.
+ * So to unregister does not wait for others.  What threads may be using is unloaded by the last of
+ * them (register_let), and no lock that is taken there is held while the driver loads code.
+ *
  * Whole-program fat binaries come as wrappers of version 1.  Those of version 2 are what nvcc -rdc
  * has linked; beside the linked code they have the relocatable fat binaries of all files, which
  * are linked here, since PTX cannot be linked beforehand.
@@ -42,8 +47,11 @@ struct wrapper {
 
 struct binary {
 	const struct wrapper *wrapper;
-	CUlibrary library;   /* once it is loaded */
-	cudaError_t failure; /* ... or why it cannot be */
+	pthread_mutex_t lock; /* while it is loaded, or a kernel of it is found */
+	CUlibrary library;    /* once it is loaded */
+	cudaError_t failure;  /* ... or why it cannot be */
+	struct binary *next;  /* these when it is unregistered: in the list of waste, */
+	struct entry *entries; /* and what it had in the table */
 };
 
 enum entry_kind { ENTRY_KERNEL, ENTRY_VARIABLE, ENTRY_MANAGED };
@@ -54,15 +62,17 @@ struct entry {
 	const void *host;
 	const char *name;   /* in the program's memory */
 	enum entry_kind kind;
-	CUkernel kernel;    /* once it was asked for */
+	_Atomic(CUkernel) kernel; /* once it was asked for */
 };
 
-
 static pthread_mutex_t register_lock = PTHREAD_MUTEX_INITIALIZER;
-/* To read: threads that launch.  Those who launch all the time must not keep an end from coming. */
-static pthread_rwlock_t register_held = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 static pthread_once_t register_once = PTHREAD_ONCE_INIT;
 static struct entry *register_table[BUCKETS];
+/* Threads between register_hold and register_let, and what they may be using. */
+static atomic_size_t register_users;
+static struct binary *_Atomic register_waste;
+static pthread_mutex_t register_unloads = PTHREAD_MUTEX_INITIALIZER;
+static atomic_bool register_is_unloading;
 static _Atomic(cudaError_t) register_last_failure;
 static atomic_bool register_ran_out; /* something was not registered for want of memory */
 
@@ -100,17 +110,58 @@ static struct entry *register_find_managed(const void *address)
 static void register_on_fork(void)
 {
 	pthread_mutex_init(&register_lock, NULL);
-	register_held = (pthread_rwlock_t)PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+	pthread_mutex_init(&register_unloads, NULL);
+	atomic_store(&register_users, 0);
+	atomic_store(&register_is_unloading, false);
 }
 
+/* A handle from __cudaGetKernel needs no table, so those who come while others unload wait. */
 void register_hold(void)
 {
-	pthread_rwlock_rdlock(&register_held);
+	atomic_fetch_add(&register_users, 1);
+	if (unlikely(atomic_load(&register_is_unloading))) {
+		pthread_mutex_lock(&register_unloads);
+		pthread_mutex_unlock(&register_unloads);
+	}
+}
+
+static void register_free(struct binary *binary)
+{
+	for (struct entry *entry = binary->entries, *next; entry; entry = next) {
+		next = entry->next;
+		mem_free(entry);
+	}
+	pthread_mutex_destroy(&binary->lock);
+	mem_free(binary);
+}
+
+/* Unload what is waste, unless a thread has come that may be using it and will unload it. */
+static void register_unload(void)
+{
+	pthread_mutex_lock(&register_unloads);
+	atomic_store(&register_is_unloading, true);
+	pthread_mutex_lock(&register_lock);
+	struct binary *waste = atomic_load(&register_users) > 0 ? NULL
+		: atomic_exchange(&register_waste, NULL);
+	pthread_mutex_unlock(&register_lock);
+	while (waste) {
+		struct binary *next = waste->next;
+		if (waste->library) {
+			driver.cuLibraryUnload(waste->library);
+		}
+		register_free(waste);
+		waste = next;
+	}
+	atomic_store(&register_is_unloading, false);
+	pthread_mutex_unlock(&register_unloads);
 }
 
 void register_let(void)
 {
-	pthread_rwlock_unlock(&register_held);
+	if (atomic_fetch_sub(&register_users, 1) == 1
+	    && unlikely(atomic_load(&register_waste))) {
+		register_unload();
+	}
 }
 
 static void register_watch_forks(void)
@@ -223,8 +274,8 @@ static CUresult register_load_image(CUlibrary *out, const void *data)
 	return result;
 }
 
-/* With the lock held: have the driver load a binary, once. */
-static cudaError_t register_load(struct binary *binary)
+/* With the binary's lock: have the driver load it, once. */
+static cudaError_t register_load_locked(struct binary *binary)
 {
 	if (binary->library || binary->failure) {
 		return binary->failure;
@@ -242,17 +293,29 @@ static cudaError_t register_load(struct binary *binary)
 	return binary->failure;
 }
 
-static cudaError_t register_get_kernel(struct entry *entry)
+static cudaError_t register_load(struct binary *binary)
 {
-	cudaError_t code = register_load(entry->binary);
-	if (!code && !entry->kernel) {
-		code = driver_error(driver.cuLibraryGetKernel(&entry->kernel,
-			entry->binary->library, entry->name));
-		if (code == cudaErrorSymbolNotFound) {
-			code = cudaErrorInvalidDeviceFunction;
-		}
-	}
+	pthread_mutex_lock(&binary->lock);
+	const cudaError_t code = register_load_locked(binary);
+	pthread_mutex_unlock(&binary->lock);
 	return code;
+}
+
+/* The first time that a kernel is asked for. */
+static cudaError_t register_find_kernel(struct entry *entry, CUkernel *out)
+{
+	struct binary *binary = entry->binary;
+	CUkernel kernel = NULL;
+	pthread_mutex_lock(&binary->lock);
+	cudaError_t code = register_load_locked(binary);
+	if (!code) {
+		code = driver_error(driver.cuLibraryGetKernel(&kernel, binary->library,
+			entry->name));
+		atomic_store(&entry->kernel, code ? NULL : kernel);
+	}
+	pthread_mutex_unlock(&binary->lock);
+	*out = kernel;
+	return code == cudaErrorSymbolNotFound ? cudaErrorInvalidDeviceFunction : code;
 }
 
 /* A handle that is not registered may be a kernel or a function of the driver: ask it. */
@@ -269,14 +332,14 @@ cudaError_t register_kernel(CUkernel *out, const void *host)
 	cudaError_t code = cudaSuccess;
 	pthread_mutex_lock(&register_lock);
 	struct entry *entry = register_find(host);
+	pthread_mutex_unlock(&register_lock);
 	if (entry && entry->kind == ENTRY_KERNEL) {
-		code = register_get_kernel(entry);
-		*out = entry->kernel;
+		*out = atomic_load(&entry->kernel);
+		code = likely(*out) ? cudaSuccess : register_find_kernel(entry, out);
 	} else {
 		*out = (CUkernel)(uintptr_t)host;
 		code = register_check_handle(host);
 	}
-	pthread_mutex_unlock(&register_lock);
 	if (code) {
 		atomic_store(&register_last_failure, code);
 	}
@@ -284,13 +347,13 @@ cudaError_t register_kernel(CUkernel *out, const void *host)
 }
 
 /* Whether a handle is that of an entry's kernel, or of the kernel's function. */
-static bool register_is_kernel(const struct entry *entry, const void *handle)
+static bool register_is_kernel(struct entry *entry, const void *handle)
 {
 	CUfunction function;
-	return entry->kind == ENTRY_KERNEL && entry->kernel
-		&& (entry->kernel == handle
-			|| (driver.cuKernelGetFunction(&function, entry->kernel) == CUDA_SUCCESS
-				&& (const void *)function == handle));
+	const CUkernel kernel = entry->kind == ENTRY_KERNEL ? atomic_load(&entry->kernel) : NULL;
+	return kernel && (kernel == handle
+		|| (driver.cuKernelGetFunction(&function, kernel) == CUDA_SUCCESS
+			&& (const void *)function == handle));
 }
 
 void *register_host(const void *handle)
@@ -298,7 +361,7 @@ void *register_host(const void *handle)
 	const void *host = handle;
 	pthread_mutex_lock(&register_lock);
 	for (size_t i = 0; i < BUCKETS; i++) {
-		for (const struct entry *entry = register_table[i]; entry; entry = entry->next) {
+		for (struct entry *entry = register_table[i]; entry; entry = entry->next) {
 			if (register_is_kernel(entry, handle)) {
 				host = entry->host;
 			}
@@ -314,16 +377,13 @@ cudaError_t register_failure(void)
 	return code ? code : cudaErrorInvalidDeviceFunction;
 }
 
-/* Where a managed variable is, told to its host pointer. */
+/* Where a managed variable of a library that is loaded is, told to its host pointer. */
 static cudaError_t register_place(struct entry *entry)
 {
 	CUdeviceptr address;
 	size_t size;
-	cudaError_t code = register_load(entry->binary);
-	if (!code) {
-		code = driver_error(driver.cuLibraryGetManaged(&address, &size,
-			entry->binary->library, entry->name));
-	}
+	cudaError_t code = driver_error(driver.cuLibraryGetManaged(&address, &size,
+		entry->binary->library, entry->name));
 	if (!code) {
 		*(void **)(uintptr_t)entry->host = (void *)(uintptr_t)address;
 	}
@@ -334,9 +394,11 @@ cudaError_t register_variable(CUdeviceptr *out, size_t *size, const void *host)
 {
 	CUdeviceptr address = 0;
 	size_t bytes = 0;
+	register_hold();
 	pthread_mutex_lock(&register_lock);
 	struct entry *entry = register_find(host);
 	entry = entry ? entry : register_find_managed(host);
+	pthread_mutex_unlock(&register_lock);
 	cudaError_t code = !entry ? register_unknown(cudaErrorInvalidSymbol)
 		: entry->kind == ENTRY_KERNEL ? cudaErrorInvalidSymbol
 		: register_load(entry->binary);
@@ -345,7 +407,7 @@ cudaError_t register_variable(CUdeviceptr *out, size_t *size, const void *host)
 			entry->binary->library, entry->name));
 		code = code == cudaErrorSymbolNotFound ? cudaErrorInvalidSymbol : code;
 	}
-	pthread_mutex_unlock(&register_lock);
+	register_let();
 	if (!code && out) {
 		*out = address;
 	}
@@ -383,6 +445,7 @@ void **__cudaRegisterFatBinary(void *data)
 	struct binary *binary = mem_zalloc(1, sizeof(*binary));
 	pthread_once(&register_once, register_watch_forks);
 	if (binary) {
+		pthread_mutex_init(&binary->lock, NULL);
 		binary->wrapper = wrapper;
 	} else {
 		log_line("cudart", "a fat binary of the program is not registered: host memory has "
@@ -404,25 +467,24 @@ void __cudaUnregisterFatBinary(void **handle)
 	if (!binary) {
 		return;
 	}
-	pthread_rwlock_wrlock(&register_held);
+	register_hold();
 	pthread_mutex_lock(&register_lock);
 	for (size_t i = 0; i < BUCKETS; i++) {
 		for (struct entry **at = &register_table[i]; *at;) {
 			struct entry *entry = *at;
 			if (entry->binary == binary) {
 				*at = entry->next;
-				mem_free(entry);
+				entry->next = binary->entries;
+				binary->entries = entry;
 			} else {
 				at = &entry->next;
 			}
 		}
 	}
+	binary->next = atomic_load(&register_waste);
+	atomic_store(&register_waste, binary);
 	pthread_mutex_unlock(&register_lock);
-	if (binary->library) {
-		driver.cuLibraryUnload(binary->library);
-	}
-	pthread_rwlock_unlock(&register_held);
-	mem_free(binary);
+	register_let();
 }
 
 void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name,
@@ -454,19 +516,39 @@ void __cudaRegisterHostVar(void **handle, const char *name, char *host, size_t s
 	log_line("cudart", "the host variable '%s' cannot be used by kernels", name);
 }
 
+/* Get the next managed variable of a binary, the first one if `at` is NULL; with the lock. */
+static struct entry *register_next_managed(void **handle, const struct entry *at)
+{
+	for (size_t i = at ? register_bucket(at->host) : 0; i < BUCKETS; i++) {
+		for (struct entry *entry = at ? at->next : register_table[i]; entry;
+		     entry = entry->next) {
+			if ((void **)(void *)entry->binary == handle
+			    && entry->kind == ENTRY_MANAGED) {
+				return entry;
+			}
+		}
+		at = NULL;
+	}
+	return NULL;
+}
+
 /* Before the first use of a managed variable on the host. */
 char __cudaInitModule(void **handle)
 {
 	cudaError_t code = state_enter();
+	register_hold();
 	pthread_mutex_lock(&register_lock);
-	for (size_t i = 0; i < BUCKETS && !code; i++) {
-		for (struct entry *entry = register_table[i]; entry && !code; entry = entry->next) {
-			if ((void **)(void *)entry->binary == handle
-			    && entry->kind == ENTRY_MANAGED) {
-				code = register_place(entry);
-			}
-		}
+	struct entry *entry = register_next_managed(handle, NULL);
+	pthread_mutex_unlock(&register_lock);
+	if (entry && !code) {
+		code = register_load(entry->binary);
+	}
+	pthread_mutex_lock(&register_lock);
+	entry = register_next_managed(handle, NULL);
+	for (; entry && !code; entry = register_next_managed(handle, entry)) {
+		code = register_place(entry);
 	}
 	pthread_mutex_unlock(&register_lock);
+	register_let();
 	return state_leave(code) == cudaSuccess;
 }

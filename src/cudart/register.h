@@ -6,12 +6,12 @@
  * context (state_enter). */
 #include "cudart/state.h"
 
-/* Between the two nothing is unregistered: a program may end, and with it its registration, while
- * another thread launches. */
+/* Between the two no kernel or variable is unloaded: a program may end, and with it its
+ * registration, while another thread launches. */
 void register_hold(void);
 void register_let(void);
-/* The kernel of a host function.  What is registered nowhere is taken for a kernel or a function of
- * the driver, which knows its own. */
+/* The kernel of a host function, between these two.  What is registered nowhere is taken for a
+ * kernel or a function of the driver, which knows its own. */
 cudaError_t register_kernel(CUkernel *out, const void *host);
 /* The host function of a kernel or a function of the driver; the handle itself if none was
  * registered for it. */

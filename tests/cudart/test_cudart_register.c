@@ -562,6 +562,72 @@ START_TEST(a_program_ends_with_plugins_at_work)
 }
 END_TEST
 
+/* --- A plugin is closed while another thread launches for the first time --- */
+
+static atomic_int launcher; /* its number, once it is about to launch */
+static atomic_bool has_launched;
+
+static void *launch_first(void *unused)
+{
+	(void)unused;
+	atomic_store(&launcher, (int)gettid());
+	program_ok(cudaLaunchKernel(program_count, one, one, NULL, 0, NULL));
+	atomic_store(&has_launched, true);
+	return NULL;
+}
+
+/* Whether a thread of this process waits for something. */
+static bool thread_sleeps(int thread)
+{
+	char path[64], text[256] = "";
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", thread);
+	FILE *file = fopen(path, "r");
+	const char *end = file && fgets(text, sizeof(text), file) ? strrchr(text, ')') : NULL;
+	if (file) {
+		fclose(file);
+	}
+	return end && strncmp(end, ") S", 3) == 0;
+}
+
+/* The dynamic linker's lock is held.  The thread needs it to load the compiler, so it sleeps in the
+ * end; it may do so for a moment before that. */
+static void let_another_thread_launch(void)
+{
+	static pthread_t thread;
+	if (pthread_create(&thread, NULL, launch_first, NULL)) {
+		_exit(1);
+	}
+	for (int times = 0; times < 100 && !atomic_load(&has_launched);) {
+		const int number = atomic_load(&launcher);
+		times = number != 0 && thread_sleeps(number) ? times + 1 : 0;
+		sched_yield();
+	}
+	pthread_detach(thread);
+}
+
+static void close_while_another_thread_launches(void)
+{
+	void *memory;
+	alarm(60);
+	setenv("KUDZU_CACHE", "0", 1); /* the compiler is needed */
+	program_start(&program);
+	program_ok(cudaMalloc(&memory, 4));
+	void *plugin = open_plugin(PLUGIN_HERE);
+	void (**at_close)(void) = (void (**)(void))dlsym(plugin, "plugin_at_close");
+	*at_close = let_another_thread_launch;
+	close_plugin(plugin, PLUGIN_HERE);
+	while (!atomic_load(&has_launched)) {
+		sched_yield();
+	}
+	program_ok(cudaDeviceSynchronize());
+}
+
+START_TEST(a_plugin_is_closed_while_another_thread_launches)
+{
+	ck_assert_int_eq(child_of(close_while_another_thread_launches), 0);
+}
+END_TEST
+
 SUITE(cudart_register)
 {
 	Suite *suite = suite_create("cudart_register");
@@ -589,5 +655,6 @@ SUITE(cudart_register)
 	tcase_add_test(tc, a_plugin_is_closed_while_its_kernels_run);
 	tcase_add_test(tc, a_plugin_may_have_another_runtime);
 	tcase_add_test(tc, a_program_ends_with_plugins_at_work);
+	tcase_add_test(tc, a_plugin_is_closed_while_another_thread_launches);
 	return suite;
 }

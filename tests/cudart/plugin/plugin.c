@@ -15,6 +15,9 @@ EXPORT cudaError_t plugin_count(unsigned blocks, unsigned *counter, unsigned *ma
 EXPORT cudaError_t plugin_start(unsigned blocks);
 EXPORT const void *plugin_kernel(void);
 
+/* Called when it goes, if it is set. */
+EXPORT void (*plugin_at_close)(void);
+
 static struct program plugin_program;
 static void *plugin_memory;
 
@@ -24,6 +27,9 @@ int __cxa_atexit(void (*function)(void *), void *arg, void *library);
 static void plugin_unregister(void *unused)
 {
 	(void)unused;
+	if (plugin_at_close) {
+		plugin_at_close();
+	}
 	__cudaUnregisterFatBinary(plugin_program.handle);
 }
 
