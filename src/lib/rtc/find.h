@@ -26,7 +26,6 @@ enum find_pip {
 	FIND_PIP_ENVIRONMENT, /* of an environment: of `venv` or conda */
 	FIND_PIP_USER,        /* of the system's Python */
 	FIND_PIP_MARKED,      /* likewise, and the distribution marks it as not for pip (PEP 668) */
-	FIND_PIP_COUNT,
 };
 
 /* How to get a library: a hint for each pip.  Hints are never freed, so each has its text. */
