@@ -51,6 +51,9 @@ bare_make() {
 		why='mounting is not permitted'
 	elif ! debootstrap --variant=minbase --include="$2" "$1" "$root" >"$root.log" 2>&1; then
 		why="debootstrap failed: $(tail -n 1 "$root.log")"
+		if grep -q '^E: Failed getting release file\|^E: Couldn.t download' "$root.log"; then
+			why="there is no network, or Debian's archive cannot be reached from here ($why)"
+		fi
 	fi
 	[ -z "$why" ] || return 1
 	mkdir -p "$root/dev/shm" "$root/dev/pts" "$root/usr/local/share/ca-certificates"
