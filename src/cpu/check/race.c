@@ -47,7 +47,7 @@ void race_release(struct race *race)
 
 void race_begin(struct race *race, const struct rt_launch *launch)
 {
-	const bool is_last = race->number == RACE_LAUNCHES;
+	const bool is_last = race->number == UINT32_MAX;
 	race_shadow_begin(race->shadow, is_last);
 	race_order_begin(race->order);
 	memset(race->near, 0, sizeof(race->near));
@@ -95,6 +95,12 @@ void race_begin_block(struct race_block *block, const uint32_t ctaid[3])
 	const uint32_t *grid = race->launch->nctaid;
 	if (block->has_threads) {
 		memset(block->of, 0, block->of_count * sizeof(*block->of));
+	}
+	if (++block->run == 0) { // lines may have such a number from long ago
+		block->run = 1;
+		for (size_t i = 0; i < block->line_count; i++) {
+			block->lines[i].of = 0;
+		}
 	}
 	block->number = (ctaid[2] * grid[1] + ctaid[1]) * grid[0] + ctaid[0];
 	block->threads = race->launch->threads;
@@ -299,7 +305,7 @@ static bool race_conflicts(struct race_block *block, const struct race_cell *cel
 	const struct race_mark *new, bool new_writes, bool *is_ordered)
 {
 	const struct race_mark *old = old_writes ? &cell->write : &cell->read;
-	if (old->launch == 0) {
+	if (!old->is_there) {
 		*is_ordered = true;
 		return false;
 	}
@@ -314,7 +320,7 @@ static bool race_conflicts(struct race_block *block, const struct race_cell *cel
 static bool race_hides(const struct race_block *block, const struct race_mark *old,
 	const struct race_mark *new)
 {
-	return old->launch != 0 && race_is_same(old, new) && !old->is_strong
+	return old->is_there && race_is_same(old, new) && !old->is_strong
 		&& new->is_strong && old->time > block->met;
 }
 
@@ -344,11 +350,11 @@ static void race_touch(struct rt_warp *warp, struct race_cell *cell, const struc
 			}
 		}
 		if (after_read) {
-			cell->read.launch = 0;
+			cell->read.is_there = 0;
 		}
 		return;
 	}
-	if (cell->read.launch == 0 || race_is_same(&cell->read, new)
+	if (!cell->read.is_there || race_is_same(&cell->read, new)
 	    || race_knows_reads(block, cell, new->thread)) {
 		cell->read = *new;
 	} else if (cell->read.is_strong || !new->is_strong) {

@@ -25,7 +25,7 @@ enum race_level { RACE_THREAD, RACE_WARP, RACE_BLOCK, RACE_GRID };
 
 /* The last access to four bytes; of several threads that nothing orders, the last one of all. */
 struct race_mark {
-	uint32_t launch : 22;  /* 0: no mark */
+	uint32_t is_there : 1; /* else no mark */
 	uint32_t is_mbarrier : 1; /* of an mbarrier: the last one counts for those before */
 	uint32_t bytes : 4;    /* a bit for each */
 	uint32_t is_strong : 1; /* two such do not race, */
@@ -57,12 +57,10 @@ struct race_reads {
 	uint32_t lanes[32];
 };
 
-#define RACE_LAUNCHES ((1u << 22) - 1)
-
-/* Memory is watched by lines of 64 bytes, in words of four: race_shadow.c.  The lines of a chunk of
- * global memory are side by side. */
-enum { RACE_CHUNK = 1 << 16, RACE_LINE = 64, RACE_WORDS = RACE_LINE / 4,
-	RACE_OWN_ROWS = 2, RACE_ROWS = 16 };
+/* Memory is watched by lines of 128 bytes, which is what a warp mostly accesses at once, in words
+ * of four: race_shadow.c.  The lines of a chunk of global memory are side by side. */
+enum { RACE_CHUNK = 1 << 16, RACE_LINE = 128, RACE_WORDS = RACE_LINE / 4,
+	RACE_OWN_ROWS = 2, RACE_ROWS = 32 };
 
 /* A plain access of some lanes of a warp to whole words of a line, as race_mark has one. */
 struct race_row {
@@ -71,9 +69,8 @@ struct race_row {
 	/* Lanes that access word 0, a bit for each.  Those of word i are rotated to the left by i *
 	 * step / 4.  Other levels: as in race_mark. */
 	uint32_t members;
-	uint32_t what;           /* race_row_what */
-	uint16_t words;          /* a bit for each */
-	uint16_t step;
+	uint32_t what;           /* race_row_what, and race_row_step above it */
+	uint32_t words;          /* a bit for each */
 };
 
 /* The line of PTX, 20 bits; the warp; the level, RACE_WARP for one lane, too; whether it writes. */
@@ -82,6 +79,15 @@ static inline uint32_t race_row_what(uint32_t line, uint32_t warp, enum race_lev
 {
 	return line | warp << 20 | (uint32_t)level << 25 | (uint32_t)writes << 27;
 }
+
+/* The step of a row of elements of such a size, 16 / size, as it is in race_row.what: one more than
+ * its logarithm.  Without it the step is 0. */
+static inline uint32_t race_row_step(uint32_t size)
+{
+	return (5 - (uint32_t)__builtin_ctz(size)) << 28;
+}
+
+enum { RACE_STEP = 7 << 28 };
 
 static inline uint32_t race_row_line(const struct race_row *row)
 {
@@ -100,27 +106,27 @@ static inline enum race_level race_row_level(const struct race_row *row)
 
 static inline bool race_row_writes(const struct race_row *row)
 {
-	return row->what >> 27;
+	return row->what >> 27 & 1;
 }
 
 /* Whether two rows are one, but for the words. */
 static inline bool race_row_is_twin(const struct race_row *a, const struct race_row *b)
 {
 	return a->members == b->members && a->what == b->what && a->time == b->time
-		&& a->block == b->block && a->step == b->step;
+		&& a->block == b->block;
 }
 
 /* What is known of a line: some rows that have no word in common, but for one write and one read,
  * or if it is split the cells. */
 struct race_line {
-	uint32_t launch;         /* another one's: nothing */
-	uint32_t block;          /* of shared memory: another one's: nothing */
+	uint32_t of;             /* the number of a launch, or of shared memory race_block.run;
+	                            another one's: nothing is known */
 	uint32_t latest;         /* time of an access */
+	uint32_t words;          /* of rows; some of them may be in no row any more */
 	uint8_t count : 6;       /* of rows */
 	uint8_t is_split : 1;
 	uint8_t has_copies : 1;  /* asynchronous ones wrote here */
-	uint8_t barriers;        /* by eight bytes: there is an mbarrier */
-	uint16_t words;          /* of rows; some of them may be in no row any more */
+	uint16_t barriers;       /* by eight bytes: there is an mbarrier */
 	union {                  /* NULL until there were any */
 		struct race_cell *cells; /* if it is split */
 		struct race_row *more;   /* else rows for which there is no room here */
@@ -159,6 +165,7 @@ struct race_block {
 	struct race_thread *of;      /* by thread */
 	size_t of_count;
 	bool has_threads;            /* some of those are not as they began */
+	uint32_t run;                /* which block of its frame it is; from 1 */
 	struct race_line *lines;     /* of shared memory, and their cells */
 	struct race_cell *cells;
 	size_t line_count;
@@ -283,10 +290,9 @@ static inline struct race_line *race_locate(const struct rt_warp *warp, uint64_t
 static inline void race_renew(const struct race_block *block, struct race_line *line,
 	bool is_shared)
 {
-	const uint32_t launch = block->race->number;
-	if (line->launch != launch || (is_shared && line->block != block->number)) {
-		line->launch = launch;
-		line->block = block->number;
+	const uint32_t of = is_shared ? block->run : block->race->number;
+	if (line->of != of) {
+		line->of = of;
 		line->latest = 0;
 		line->barriers = 0;
 		line->has_copies = false;

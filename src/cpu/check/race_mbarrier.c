@@ -40,7 +40,7 @@ static uint64_t mbarrier_offset(const struct rt_warp *warp, uint64_t at)
 static void mbarrier_check_end(struct rt_warp *warp, const struct race_barrier *barrier,
 	const struct race_mark *mark, uint64_t at)
 {
-	struct race_mark other = {.launch = 1, .block = mark->block};
+	struct race_mark other = {.is_there = 1, .block = mark->block};
 	for (uint32_t t = 0; t < warp->race->threads; t++) {
 		other.thread = t & 1023;
 		other.time = barrier->uses[t].time;
@@ -63,7 +63,7 @@ static void mbarrier_reset(struct race_barrier *barrier, uint32_t threads,
 	const struct race_mark *mark)
 {
 	memset(barrier->uses, 0, threads * sizeof(*barrier->uses));
-	barrier->ended = (struct race_mark){.launch = 0};
+	barrier->ended = (struct race_mark){.is_there = 0};
 	barrier->invalid = mark ? *mark : barrier->ended;
 }
 
@@ -73,20 +73,20 @@ void race_note_mbarrier(struct rt_warp *warp, const struct race_mark *mark, uint
 	struct race_line *line = race_find_line(warp, at);
 	struct race_barrier *barrier = race_barrier_at(warp->race->race->order, at,
 		warp->race->threads);
-	const uint8_t bit = (uint8_t)(1u << at % RACE_LINE / 8);
+	const uint16_t bit = (uint16_t)(1u << at % RACE_LINE / 8);
 	const bool ends = access & RT_ACCESS_ENDS, begins = !(access & RT_ACCESS_STRONG) && !ends;
 	if (!line || !barrier) {
 		return;
 	}
 	const bool is_there = line->barriers & bit;
-	line->barriers &= (uint8_t)(ends ? ~bit : UINT8_MAX);
+	line->barriers &= (uint16_t)(ends ? ~bit : UINT16_MAX);
 	line->barriers |= begins ? bit : 0;
 	if (sync_is_on(warp) && is_there && ends) {
 		mbarrier_check_end(warp, barrier, mark, at);
 	}
 	if (sync_is_on(warp) && is_there == begins && !mbarrier_is_reported(warp, mark->line,
 		begins ? BUG_BEGIN : BUG_USE)) {
-		const bool is_late = !begins && barrier->invalid.launch != 0
+		const bool is_late = !begins && barrier->invalid.is_there
 			&& barrier->invalid.block == mark->block;
 		const struct sync_place other = mbarrier_place(&barrier->invalid);
 		sync_report(warp, mbarrier_place(mark), is_late ? &other : NULL,
@@ -108,7 +108,7 @@ static void mbarrier_check_arrival(struct rt_warp *warp, const struct race_mark 
 	const struct race_barrier *barrier, const struct rt_arrival *arrival)
 {
 	const struct race_mark *ended = &barrier->ended;
-	const bool is_early = ended->launch != 0 && ended->block == mark->block
+	const bool is_early = ended->is_there && ended->block == mark->block
 		&& !race_is_ordered(warp->race, ended, mark->thread);
 	const struct sync_place other = mbarrier_place(ended);
 	if ((!is_early && arrival->count <= arrival->pending)
@@ -132,9 +132,9 @@ void race_arrive(struct rt_warp *warp, uint32_t lane, const struct rt_arrival *a
 	if (!barrier) {
 		return;
 	}
-	const struct race_mark mark = {.launch = 1, .time = race_released(block->race->order, block,
-		thread, arrival->at), .block = block->number, .thread = thread & 1023,
-		.line = warp->line & 0xfffff};
+	const struct race_mark mark = {.is_there = 1,
+		.time = race_released(block->race->order, block, thread, arrival->at),
+		.block = block->number, .thread = thread & 1023, .line = warp->line & 0xfffff};
 	if (sync_is_on(warp) && arrival->count > 0) {
 		mbarrier_check_arrival(warp, &mark, barrier, arrival);
 	}

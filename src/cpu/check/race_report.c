@@ -160,7 +160,7 @@ void race_report_sync(struct rt_warp *warp, const struct race_mark *old,
 	const struct race_block *block = warp->race;
 	const struct sync_place place = {new->thread, new->line}, other = {old->thread, old->line};
 	const uint64_t pair = (uint64_t)old->line << 32 | (uint64_t)new->line << 4 | 8 | 1;
-	const bool is_own = old->launch == new->launch && old->block == new->block;
+	const bool is_own = old->is_there && old->block == new->block;
 	const bool is_early = is_own && old->is_async && !new->is_async
 		&& old->level == RACE_THREAD && block->of[old->thread].copies < old->time;
 	const bool in_step = is_own && is_race && old->is_volatile && new->is_volatile

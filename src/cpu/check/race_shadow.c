@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shadow memory: the marks of each 64 bytes, a line, and accesses of whole warps to it.
+ * Shadow memory: the marks of each 128 bytes, a line, and accesses of whole warps to it.
  *
  * A warp mostly accesses lines as a row: lane i has the i-th element.  So a line begins with a few
  * rows, each of which says what the lanes of one warp did to a set of its words, and an access is
@@ -156,7 +156,7 @@ struct race_line *race_shadow_find_chunk(struct race_shadow *shadow, uint64_t ke
 /* The lanes that accessed a word of a row, a bit for each. */
 static uint32_t shadow_members(const struct race_row *row, unsigned word)
 {
-	const unsigned shift = word * row->step / 4 % 32;
+	const unsigned shift = row->what & RACE_STEP ? (word << (row->what >> 28) >> 3) % 32 : 0;
 	return row->members << shift | row->members >> (32 - shift) % 32;
 }
 
@@ -171,7 +171,7 @@ static bool shadow_is_same(const struct race_row *a, const struct race_row *b, u
 	if (race_row_warp(a) != race_row_warp(b) || !shadow_is_single(a) || !shadow_is_single(b)) {
 		return false;
 	}
-	if (a->step == b->step) {
+	if (((a->what ^ b->what) & RACE_STEP) == 0) {
 		return a->members == b->members;
 	}
 	const unsigned word = (unsigned)__builtin_ctz(common);
@@ -218,21 +218,19 @@ static bool shadow_merge_row(struct race_row *out, const struct race_row *old,
 	const enum race_level level = race_row_level(old);
 	const uint32_t line = race_row_line(new), warp = race_row_warp(new);
 	*out = *new;
-	out->words = (uint16_t)words;
+	out->words = words;
 	if (level == RACE_GRID || old->block != new->block) {
 		out->what = race_row_what(line, warp, RACE_GRID, false);
 		out->members = old->block != new->block ? old->time : old->members;
-		out->step = 0;
 	} else if (level == RACE_BLOCK || race_row_warp(old) != warp) {
 		out->members = (level == RACE_BLOCK ? old->members : 1u << race_row_warp(old))
 			| 1u << warp;
 		out->what = race_row_what(line, warp, RACE_BLOCK, false);
-		out->step = 0;
-	} else if (old->step == new->step) {
+	} else if (((old->what ^ new->what) & RACE_STEP) == 0) {
 		out->members |= old->members;
 	} else {
 		out->members = shadow_members(old, word) | shadow_members(new, word);
-		out->step = 0;
+		out->what &= ~(uint32_t)RACE_STEP;
 		return (words & (words - 1)) == 0;
 	}
 	return true;
@@ -287,7 +285,7 @@ static void shadow_clear_words(struct race_line *line, const struct race_row *ne
 	for (unsigned i = 0; i < line->count; i++) {
 		struct race_row *old = shadow_row(line, i);
 		old->words &= race_row_writes(new) || !race_row_writes(old) ? ~new->words
-			: UINT16_MAX;
+			: UINT32_MAX;
 		if (old->words != 0) {
 			*shadow_row(line, kept++) = *old;
 		}
@@ -334,7 +332,7 @@ static bool shadow_touch_several(struct race_shadow *shadow, const struct race_b
 	shadow_clear_words(line, new);
 	for (unsigned i = 0; i < count; i++) {
 		shadow_add_row(block->race, line, &merged[i]);
-		new->words &= (uint16_t)~merged[i].words;
+		new->words &= ~merged[i].words;
 	}
 	if (new->words != 0) {
 		shadow_add_row(block->race, line, new);
@@ -349,7 +347,7 @@ bool race_shadow_touch(struct race_shadow *shadow, const struct race_block *bloc
 	struct race_row *met = NULL, merged;
 	if (line->count > 0 && !race_row_writes(new)
 	    && race_row_is_final(block->race, &line->rows[0])) {
-		new->words &= (uint16_t)~line->rows[0].words;
+		new->words &= ~line->rows[0].words;
 		if (new->words == 0) {
 			return true;
 		}
@@ -379,7 +377,7 @@ bool race_shadow_touch(struct race_shadow *shadow, const struct race_block *bloc
 	} else if (line->count < RACE_OWN_ROWS
 		   || (line->count < RACE_ROWS && shadow_widen(shadow, line))) {
 		if (met) {
-			met->words &= (uint16_t)~new->words;
+			met->words &= ~new->words;
 		}
 		shadow_add_row(block->race, line, new);
 	} else {
@@ -391,13 +389,13 @@ bool race_shadow_touch(struct race_shadow *shadow, const struct race_block *bloc
 
 /* --- Cells --- */
 
-static struct race_mark shadow_mark(const struct race_row *row, uint32_t launch, unsigned word)
+static struct race_mark shadow_mark(const struct race_row *row, unsigned word)
 {
 	const bool has_lanes = race_row_level(row) <= RACE_WARP;
 	const uint32_t members = has_lanes ? shadow_members(row, word) : row->members;
 	const uint32_t lane = has_lanes ? (uint32_t)__builtin_ctz(members) : 0;
 	const bool is_single = shadow_is_single(row);
-	return (struct race_mark){.launch = launch & RACE_LAUNCHES, .bytes = 15,
+	return (struct race_mark){.is_there = 1, .bytes = 15,
 		.time = row->time, .block = row->block, .line = race_row_line(row),
 		.thread = (race_row_warp(row) * 32u + lane) & 1023,
 		.level = is_single ? RACE_THREAD : race_row_level(row), .members = members};
@@ -418,7 +416,7 @@ bool race_shadow_split(struct race_shadow *shadow, struct race_line *line)
 			const unsigned word = (unsigned)__builtin_ctz(left);
 			struct race_cell *cell = &line->cells[word];
 			*(race_row_writes(&rows[i]) ? &cell->write : &cell->read)
-				= shadow_mark(&rows[i], line->launch, word);
+				= shadow_mark(&rows[i], word);
 		}
 	}
 	line->count = 0;
@@ -428,7 +426,7 @@ bool race_shadow_split(struct race_shadow *shadow, struct race_line *line)
 
 static void shadow_forget_words(struct race_line *line, uint32_t words)
 {
-	const struct race_row all = {.words = (uint16_t)words,
+	const struct race_row all = {.words = words,
 		.what = race_row_what(0, 0, RACE_WARP, true)};
 	shadow_clear_words(line, &all);
 	for (unsigned word = 0; word < RACE_WORDS && line->is_split; word++) {
@@ -448,8 +446,8 @@ void race_shadow_forget(struct race *race, uint64_t address, uint64_t size)
 		next = begin + RACE_LINE;
 		const uint64_t last = next < end ? next : end;
 		if (line) {
-			shadow_forget_words(line, (1u << (last - begin + 3) / 4)
-				- (1u << (at - begin) / 4));
+			shadow_forget_words(line, (uint32_t)((UINT64_C(1) << (last - begin + 3) / 4)
+				- (UINT64_C(1) << (at - begin) / 4)));
 		}
 	}
 }

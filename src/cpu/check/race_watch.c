@@ -129,7 +129,7 @@ static void race_watch_lanes(const struct race_access *a, uint32_t lanes)
 {
 	struct rt_warp *warp = a->warp;
 	struct race_block *block = a->block;
-	struct race_mark mark = {.launch = block->race->number & RACE_LAUNCHES,
+	struct race_mark mark = {.is_there = 1,
 		.block = block->number, .line = a->line & LINE_MOST,
 		.is_volatile = (a->access & RT_ACCESS_VOLATILE) != 0,
 		.is_cta = (a->access & RT_ACCESS_CTA) != 0,
@@ -157,69 +157,95 @@ static void race_watch_lanes(const struct race_access *a, uint32_t lanes)
 
 /* Whether the threads of a row that reads have read its words already, or now have, since threads
  * were ordered last: then nothing orders those that read the old row and these. */
-static inline bool race_join_row(struct race_row *old, const struct race_row *new)
+static inline bool race_join_row(const struct race_line *line, struct race_row *old,
+	struct race_row new)
 {
-	if (old->time != new->time || old->block != new->block || race_row_writes(old)) {
+	if (old->time != new.time || old->block != new.block || race_row_writes(old)) {
 		return false;
 	}
-	if (race_row_level(old) == RACE_BLOCK) {
-		const uint32_t warp = 1u << race_row_warp(new);
-		old->members |= old->words == new->words ? warp : 0;
+	const enum race_level level = race_row_level(old);
+	const uint32_t warp = 1u << race_row_warp(&new);
+	if (level == RACE_BLOCK) {
+		old->members |= old->words == new.words ? warp : 0;
 		return old->members & warp;
 	}
-	return race_row_level(old) == RACE_WARP && old->members == new->members
-		&& old->step == new->step
-		&& race_row_warp(old) == race_row_warp(new);
+	if (level != RACE_WARP) {
+		return false;
+	}
+	if (race_row_warp(old) == race_row_warp(&new)) {
+		return old->members == new.members && ((old->what ^ new.what) & RACE_STEP) == 0;
+	}
+	if (old->words != new.words || line->count > 1) { // another one may be a write
+		return false;
+	}
+	old->members = 1u << race_row_warp(old) | warp;
+	old->what = race_row_what(race_row_line(&new), race_row_warp(&new), RACE_BLOCK, false);
+	return true;
 }
 
-/* Note a row in a line that is not split: what most accesses find is done here.  False: the line
- * needs cells, and nothing has changed. */
+/* Note a row in a line that is not split: what most accesses find is done here, on a row that is in
+ * registers.  False: the line needs cells, and nothing has changed. */
 static always_inline bool race_touch_row(const struct race_block *block, struct race_line *line,
-	struct race_row *new)
+	struct race_row new)
 {
 	struct race_row *old = &line->rows[0];
 	if (line->count == 0) {
-		line->rows[0] = *new;
-		line->words = new->words;
+		line->rows[0] = new;
+		line->words = new.words;
 		line->count = 1;
-		line->latest = new->time;
+		line->latest = new.time;
 		return true;
 	}
-	if (!race_row_writes(new) && (new->words & ~old->words) == 0
-	    && (race_row_is_final(block->race, old) || race_join_row(old, new))) {
+	if (!race_row_writes(&new) && (new.words & ~old->words) == 0
+	    && (race_row_is_final(block->race, old) || race_join_row(line, old, new))) {
 		return true;
 	}
-	if ((new->words & line->words) == 0 && race_row_is_twin(old, new)) {
-		old->words |= new->words;
-		line->words |= new->words;
+	if ((new.words & line->words) == 0 && race_row_is_twin(old, &new)) {
+		old->words |= new.words;
+		line->words |= new.words;
 		return true;
 	}
-	return race_shadow_touch(block->race->shadow, block, line, new);
+	struct race_row row = new;
+	return race_shadow_touch(block->race->shadow, block, line, &row);
 }
 
-/* The words of a line that lanes access, of which a bit for each begins with the one at word 0;
- * false: some words in part. */
-static bool race_row_words(uint32_t lanes, uint32_t size, uint32_t *words)
+/* So many words of a line, from one on. */
+static inline uint32_t race_words(uint32_t first, uint32_t count)
 {
-	uint32_t out = lanes, parts = 0;
+	return (uint32_t)(((UINT64_C(1) << count) - 1) << first);
+}
+
+/* The words that lanes access, of which a bit for each begins with the one at word 0, and whose
+ * elements are words or more. */
+static uint32_t race_spread(uint32_t lanes, uint32_t size)
+{
+	uint32_t words = lanes;
 	if (size == 16) { // four words for each bit
-		out = (out | out << 6) & 0x0303;
-		out = ((out | out << 3) & 0x1111) * 15;
+		words = (words | words << 12) & 0x000f000f;
+		words = (words | words << 6) & 0x03030303;
+		words = ((words | words << 3) & 0x11111111) * 15;
 	} else if (size == 8) {
-		out = (out | out << 4) & 0x0f0f;
-		out = (out | out << 2) & 0x3333;
-		out = ((out | out << 1) & 0x5555) * 3;
-	} else if (size < 4) {
-		const uint32_t per = 4 / size, all = (1u << per) - 1;
-		out = 0;
-		for (uint32_t word = 0; word < 32 / per; word++) {
-			const uint32_t part = lanes >> word * per & all;
-			out |= (part == all ? 1u : 0) << word;
-			parts |= (part != 0 && part != all ? 1u : 0) << word;
-		}
+		words = (words | words << 8) & 0x00ff00ff;
+		words = (words | words << 4) & 0x0f0f0f0f;
+		words = (words | words << 2) & 0x33333333;
+		words = ((words | words << 1) & 0x55555555) * 3;
 	}
-	*words = out;
-	return parts == 0;
+	return words;
+}
+
+/* Likewise of elements of which a word has several; false: some words in part. */
+static bool race_squeeze(uint32_t lanes, uint32_t size, uint32_t *words)
+{
+	const uint32_t per = 4 / size, all = (1u << per) - 1;
+	*words = 0;
+	for (uint32_t word = 0; word < 32 / per; word++) {
+		const uint32_t part = lanes >> word * per & all;
+		if (part != 0 && part != all) {
+			return false;
+		}
+		*words |= (part != 0 ? 1u : 0) << word;
+	}
+	return true;
 }
 
 /* A row of a warp: its lanes at word 0, rotated by so many. */
@@ -228,20 +254,25 @@ static struct race_row race_make_row(const struct race_access *a, uint32_t lanes
 {
 	return (struct race_row){a->block->race->now, a->block->number,
 		lanes << turn | lanes >> (32 - turn) % 32,
-		race_row_what(a->line, a->warp->first / 32 % 32, RACE_WARP, a->writes),
-		(uint16_t)words, (uint16_t)step};
+		race_row_what(a->line, a->warp->first / 32 % 32, RACE_WARP, a->writes) | step,
+		words};
 }
 
-/* By cells, if a line cannot note a row: the lanes that begin in it, from the one at word 0 on. */
-static void race_watch_split(const struct race_access *a, int64_t lane, uint64_t places)
+/* Lanes of a row, by cells. */
+static void race_watch_split(const struct race_access *a, uint32_t lanes)
 {
-	const uint32_t mine = (uint32_t)(lane >= 0 ? places << lane : places >> -lane);
-	race_watch_lanes(a, mine);
+	race_watch_lanes(a, lanes);
 	if (a->has_twins) {
 		struct race_access twins = *a;
 		twins.base -= 16 * a->stride;
-		race_watch_lanes(&twins, mine << 16);
+		race_watch_lanes(&twins, lanes << 16);
 	}
+}
+
+/* Bits to the left, or if there are less than none to the right. */
+static uint32_t race_shift(uint32_t bits, int64_t by)
+{
+	return by >= 32 || by <= -32 ? 0 : by >= 0 ? bits << by : bits >> -by;
 }
 
 /* The lanes that begin in a line, as one row. */
@@ -250,25 +281,28 @@ static void race_watch_line(const struct race_access *a, struct race_line *line,
 	const uint32_t size = a->size;
 	const int64_t lane = (int64_t)(line_at - a->base) >> __builtin_ctz(size); // at word 0
 	const uint32_t most = RACE_LINE / size;
-	/* A bit for each place in the line, of which bytes have 64. */
-	const uint64_t places = (lane >= 0 ? (uint64_t)a->lanes >> lane
-			: (uint64_t)a->lanes << -lane)
-		& (most < 64 ? (UINT64_C(1) << most) - 1 : UINT64_MAX);
-	const uint32_t lanes = (uint32_t)places;
+	const uint32_t before = lane > 0 ? race_shift(UINT32_MAX, lane) : UINT32_MAX;
+	const uint32_t lanes = a->lanes & before & ~race_shift(UINT32_MAX, lane + most);
 	uint32_t words;
-	if (places == 0) {
+	if (lanes == 0) {
 		return;
 	}
-	if (line && !line->is_split && places == lanes
-	    && race_row_words(lanes, size, &words)) {
+	bool fits = line && !line->is_split;
+	if (size >= 4) {
+		words = race_spread(race_shift(lanes, -lane), size);
+	} else {
+		fits &= race_squeeze(lanes, size, &words);
+		words = race_shift(words, -lane * size / 4);
+	}
+	if (fits) {
 		const uint32_t members = size < 4 ? (1u << 4 / size) - 1 : 1;
 		struct race_row row = race_make_row(a, a->has_twins ? members * 0x10001 : members,
-			(uint32_t)(a->warp->first + lane) % 32, words, 16 / size);
-		if (race_touch_row(a->block, line, &row)) {
+			(uint32_t)(a->warp->first + lane) % 32, words, race_row_step(size));
+		if (race_touch_row(a->block, line, row)) {
 			return;
 		}
 	}
-	race_watch_split(a, lane, places);
+	race_watch_split(a, lanes);
 }
 
 /* Lanes side by side.  The next warp often goes on where this one ends, so its lines are fetched,
@@ -300,10 +334,10 @@ static void race_watch_rows(const struct race_access *a, uint64_t at, uint64_t e
 static void race_watch_place(struct race_access *a, uint64_t at, uint32_t size, uint32_t lanes)
 {
 	struct race_row row = race_make_row(a, lanes, a->warp->first % 32,
-		((1u << size / 4) - 1) << at % RACE_LINE / 4, 0);
+		race_words(at % RACE_LINE / 4, size / 4), 0);
 	struct race_line *line = race_find_line(a->warp, at);
 	if (!line || line->is_split || (a->writes && (lanes & (lanes - 1)) != 0)
-	    || !race_touch_row(a->block, line, &row)) {
+	    || !race_touch_row(a->block, line, row)) {
 		struct race_access part = *a;
 		part.base = at;
 		part.stride = 0;
@@ -451,8 +485,8 @@ static void race_watch_scattered(const struct race_access *a, uint32_t lanes, ui
 		if (likely(line)) {
 			race_renew(a->block, line, shared >> lane & 1);
 			struct race_row row = race_make_row(a, 1u << lane, warp->first % 32,
-				((1u << a->size / 4) - 1) << at % RACE_LINE / 4, 0);
-			if (!line->is_split && race_touch_row(a->block, line, &row)) {
+				race_words(at % RACE_LINE / 4, a->size / 4), 0);
+			if (!line->is_split && race_touch_row(a->block, line, row)) {
 				continue;
 			}
 		}
@@ -553,14 +587,14 @@ static bool race_watch_words_of_lanes(struct rt_warp *warp, uint32_t access, uin
 	} else if (pattern != RT_WATCH_ROW) {
 		return false;
 	}
-	const uint32_t what = race_row_what(warp->line, number, RACE_WARP, access == RT_WRITES);
+	const uint32_t what = race_row_what(warp->line, number, RACE_WARP, access == RT_WRITES)
+		| race_row_step(4);
 	uint64_t line_at = at - word * 4;
 	for (places <<= word; places != 0; places >>= RACE_WORDS, line_at += RACE_LINE) {
 		struct race_row row = {block->race->now, block->number,
-			members << turn | members >> (32 - turn) % 32, what, (uint16_t)places, 4};
+			members << turn | members >> (32 - turn) % 32, what, (uint32_t)places};
 		bool is_shared;
 		struct race_line *line = race_locate(warp, line_at, &is_shared);
-		turn = (turn + RACE_WORDS) % 32;
 		if (row.words == 0) {
 			continue;
 		}
@@ -568,10 +602,10 @@ static bool race_watch_words_of_lanes(struct rt_warp *warp, uint32_t access, uin
 			return false;
 		}
 		if (!is_shared) { // the next warp often goes on here, and prefetchers do not see it
-			__builtin_prefetch(line + 2, 1);
+			__builtin_prefetch(line + 1, 1);
 		}
 		race_renew(block, line, is_shared);
-		if (line->is_split || !race_touch_row(block, line, &row)) {
+		if (line->is_split || !race_touch_row(block, line, row)) {
 			return false;
 		}
 	}
