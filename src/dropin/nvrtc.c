@@ -4,9 +4,10 @@
  *
  * The CPU device runs PTX.  Many programs ask NVRTC for `sm_89` and hand the cubin to
  * cuModuleLoadData, which takes PTX as well.  So the architecture becomes `compute_89`, and the
- * functions for a cubin return the PTX, whose size counts a zero at its end.
+ * functions for a cubin return the PTX, whose size counts a zero at its end.  A program that asks
+ * for `compute_89` itself has no cubin, as NVRTC documents it.
  *
- * These three functions stand here.  NVIDIA's library, which this one needs, has all others
+ * These four functions stand here.  NVIDIA's library, which this one needs, has all others
  * (audit.c), also those that a later version adds.
  */
 #include "base/common.h"
@@ -26,6 +27,7 @@ enum { NVRTC_SUCCESS = 0, NVRTC_OUT_OF_MEMORY = 1, NVRTC_INTERNAL_ERROR = 11 };
 nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char *const *options);
 nvrtcResult nvrtcGetCUBINSize(nvrtcProgram program, size_t *size);
 nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char *cubin);
+nvrtcResult nvrtcDestroyProgram(nvrtcProgram *program);
 
 static struct nvrtc_real {
 	nvrtcResult (*compile)(nvrtcProgram, int, const char *const *);
@@ -33,6 +35,7 @@ static struct nvrtc_real {
 	nvrtcResult (*cubin)(nvrtcProgram, char *);
 	nvrtcResult (*ptx_size)(nvrtcProgram, size_t *);
 	nvrtcResult (*ptx)(nvrtcProgram, char *);
+	nvrtcResult (*destroy)(nvrtcProgram *);
 } nvrtc_real;
 
 static bool nvrtc_is_there;
@@ -45,6 +48,7 @@ static void nvrtc_find(void)
 		{"nvrtcGetCUBIN", offsetof(struct nvrtc_real, cubin), true},
 		{"nvrtcGetPTXSize", offsetof(struct nvrtc_real, ptx_size), true},
 		{"nvrtcGetPTX", offsetof(struct nvrtc_real, ptx), true},
+		{"nvrtcDestroyProgram", offsetof(struct nvrtc_real, destroy), true},
 	};
 	nvrtc_is_there = front_fill("nvrtc", rows, countof(rows), &nvrtc_real);
 }
@@ -56,6 +60,62 @@ static const struct nvrtc_real *nvrtc_get(void)
 	pthread_once(&once, nvrtc_find);
 	return nvrtc_is_there ? &nvrtc_real : NULL;
 }
+
+/* --- Programs that were last compiled for a cubin --- */
+
+struct nvrtc_request {
+	struct nvrtc_request *next;
+	nvrtcProgram program;
+};
+
+static struct {
+	pthread_mutex_t lock;
+	struct nvrtc_request *first;
+} nvrtc_requests = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Where the request of a program is, or the end of the list; the lock is held. */
+static struct nvrtc_request **nvrtc_search(nvrtcProgram program)
+{
+	struct nvrtc_request **at = &nvrtc_requests.first;
+	while (*at && (*at)->program != program) {
+		at = &(*at)->next;
+	}
+	return at;
+}
+
+static bool nvrtc_wants_cubin(nvrtcProgram program)
+{
+	pthread_mutex_lock(&nvrtc_requests.lock);
+	const bool found = *nvrtc_search(program);
+	pthread_mutex_unlock(&nvrtc_requests.lock);
+	return found;
+}
+
+static void nvrtc_forget(nvrtcProgram program)
+{
+	pthread_mutex_lock(&nvrtc_requests.lock);
+	struct nvrtc_request **at = nvrtc_search(program), *request = *at;
+	if (request) {
+		*at = request->next;
+	}
+	pthread_mutex_unlock(&nvrtc_requests.lock);
+	mem_free(request);
+}
+
+static bool nvrtc_remember(nvrtcProgram program)
+{
+	struct nvrtc_request *request = mem_zalloc(1, sizeof(*request));
+	if (request) {
+		request->program = program;
+		pthread_mutex_lock(&nvrtc_requests.lock);
+		request->next = nvrtc_requests.first;
+		nvrtc_requests.first = request;
+		pthread_mutex_unlock(&nvrtc_requests.lock);
+	}
+	return request;
+}
+
+/* --- Options --- */
 
 /* The name of an architecture in an option, or in the option after it (`*is_next`); NULL: another
  * option. */
@@ -99,6 +159,8 @@ static char *nvrtc_translate(const char *option, bool *is_next, bool *ok)
 	return out;
 }
 
+/* --- The functions --- */
+
 FRONT_EXPORT nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count,
 	const char *const *options)
 {
@@ -106,17 +168,20 @@ FRONT_EXPORT nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count,
 	if (!real) {
 		return NVRTC_INTERNAL_ERROR;
 	}
+	nvrtc_forget(program);
 	if (count <= 0 || !options) {
 		return real->compile(program, count, options);
 	}
-	bool is_next = false;
+	bool is_next = false, wants_cubin = false;
 	const char **changed = mem_zalloc((size_t)count, sizeof(*changed));
 	char **owned = mem_zalloc((size_t)count, sizeof(*owned));
 	bool ok = changed && owned;
 	for (int i = 0; ok && i < count; i++) {
 		owned[i] = options[i] ? nvrtc_translate(options[i], &is_next, &ok) : NULL;
 		changed[i] = owned[i] ? owned[i] : options[i];
+		wants_cubin = wants_cubin || owned[i];
 	}
+	ok = ok && (!wants_cubin || nvrtc_remember(program));
 	const nvrtcResult result = ok ? real->compile(program, count, changed)
 		: NVRTC_OUT_OF_MEMORY;
 	for (int i = 0; owned && i < count; i++) {
@@ -132,7 +197,8 @@ static bool nvrtc_has_ptx(const struct nvrtc_real *real, nvrtcProgram program, s
 {
 	size_t cubin = 0;
 	/* A program that became LTO code has neither: its PTX is empty, a zero byte. */
-	return real->cubin_size(program, &cubin) == NVRTC_SUCCESS && cubin == 0
+	return nvrtc_wants_cubin(program)
+		&& real->cubin_size(program, &cubin) == NVRTC_SUCCESS && cubin == 0
 		&& real->ptx_size(program, size) == NVRTC_SUCCESS && *size > 1;
 }
 
@@ -159,4 +225,16 @@ FRONT_EXPORT nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char *cubin)
 	}
 	return nvrtc_has_ptx(real, program, &ptx) ? real->ptx(program, cubin)
 		: real->cubin(program, cubin);
+}
+
+FRONT_EXPORT nvrtcResult nvrtcDestroyProgram(nvrtcProgram *program)
+{
+	const struct nvrtc_real *real = nvrtc_get();
+	if (!real) {
+		return NVRTC_INTERNAL_ERROR;
+	}
+	if (program) {
+		nvrtc_forget(*program);
+	}
+	return real->destroy(program);
 }

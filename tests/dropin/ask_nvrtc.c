@@ -39,12 +39,25 @@ int main(int argc, char **argv)
 	int (*compile)(void *, int, char **) = find(library, "nvrtcCompileProgram");
 	int (*get_size)(void *, size_t *) = find(library, "nvrtcGetCUBINSize");
 	int (*get)(void *, char *) = find(library, "nvrtcGetCUBIN");
+	int (*destroy)(void **) = find(library, "nvrtcDestroyProgram");
 	int (*newest)(void) = is_linked ? nvrtcNewest : find(library, "nvrtcNewest");
-	if (compile(NULL, argc - 2, argv + 2) != 0 || get_size(NULL, &size) != 0
-	    || (size > 0 && get(NULL, cubin) != 0) || newest() != 42) {
+	static char memory;
+	void *program = &memory;
+	if (compile(program, argc - 2, argv + 2) != 0 || get_size(program, &size) != 0
+	    || (size > 0 && get(program, cubin) != 0) || newest() != 42) {
 		printf("a call has failed\n");
 		return 1;
 	}
 	printf("%zu %s\n", size, cubin);
+
+	/* What a program asked for once counts neither for it nor for another at its address. */
+	char *virtual_arch[] = {"-arch=compute_90"};
+	if (compile(program, 1, virtual_arch) != 0 || get_size(program, &size) != 0 || size != 0
+	    || compile(program, argc - 2, argv + 2) != 0 || destroy(&program) != 0 || program
+	    || compile(program = &memory, 1, virtual_arch) != 0 || get_size(program, &size) != 0
+	    || size != 0) {
+		printf("a cubin for a virtual architecture\n");
+		return 1;
+	}
 	return 0;
 }
