@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds device code in objects of the host, as nvcc -c makes them, and in libraries of these.  An
- * object has fat binaries, one after the other, in a section.  A library (ar) is a line of magic,
- * then members with a header of 60 characters each, at even places.
+ * Finds device code in objects of the host, as nvcc -c makes them, in archives of objects, and in
+ * programs and shared libraries that nvcc linked.  An ELF file has fat binaries, one after the
+ * other, in a section.  An archive (ar) is a line of magic, then members with a header of 60
+ * characters each, at even places.
  */
 #include "base/common.h"
 
@@ -59,20 +60,30 @@ static bool link_walk_section(const unsigned char *at, size_t size, link_host_fn
 	return true;
 }
 
-static bool link_walk_object(const struct elf *elf, link_host_fn *take, void *arg)
+static bool link_walk_sections(const struct elf *elf, const char *name, link_host_fn *take,
+	void *arg, bool *has_any)
 {
 	Elf64_Shdr section;
 	bool go_on = true;
 	for (uint32_t i = 0; go_on && i < elf->header.e_shnum; i++) {
-		const char *name = elf_section(elf, &section, i)
+		const char *found = elf_section(elf, &section, i)
 			? elf_section_name(elf, &section) : NULL;
-		const unsigned char *data = name ? elf_section_data(elf, &section) : NULL;
-		if (data && (strcmp(name, "__nv_relfatbin") == 0
-				|| strcmp(name, ".nv_fatbin") == 0)) {
+		const unsigned char *data = found && strcmp(found, name) == 0
+			? elf_section_data(elf, &section) : NULL;
+		if (data) {
+			*has_any = true;
 			go_on = link_walk_section(data, section.sh_size, take, arg);
 		}
 	}
 	return go_on;
+}
+
+/* Where a file has code that can be linked further, its other code is what nvcc linked of that. */
+static bool link_walk_object(const struct elf *elf, link_host_fn *take, void *arg)
+{
+	bool has_any = false;
+	const bool go_on = link_walk_sections(elf, "__nv_relfatbin", take, arg, &has_any);
+	return has_any ? go_on : link_walk_sections(elf, ".nv_fatbin", take, arg, &has_any);
 }
 
 void link_walk_host(const char *data, size_t size, link_host_fn *take, void *arg)

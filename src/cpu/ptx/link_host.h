@@ -2,13 +2,13 @@
 #ifndef CPU_PTX_LINK_HOST_H
 #define CPU_PTX_LINK_HOST_H
 
-/* Objects and libraries of the host, as the linker takes them. */
+/* Objects, programs and libraries of the host, as the linker takes them. */
 #include "base/common.h"
 
 /* Takes a fat binary; false ends the walk. */
 typedef bool link_host_fn(void *arg, const void *fatbin, size_t size);
 
-/* Pass each fat binary in an object, or in the objects of a library, to a function. */
+/* Pass each fat binary in an object or a program, or in the objects of a library, to a function. */
 void link_walk_host(const char *data, size_t size, link_host_fn *take, void *arg);
 
 struct link_member {

@@ -502,6 +502,19 @@ START_TEST(objects_and_libraries_of_the_host_have_device_code)
 END_TEST
 
 /* The toolkit's own, where there is one. */
+/* It also has the machine code that nvcc linked of them, which is not linked again. */
+START_TEST(a_program_of_the_host_has_the_code_of_its_objects)
+{
+	CUlinkState link = link_open();
+	OK(add(link, TOP ".extern .func (.param .b32 r) _Z7add_twoi(.param .b32 x);\n"
+		STORE("k", "mov.u32 %r2, 5;\n\tcall (%r1), _Z7add_twoi, (%r2);"), NULL));
+	OK(cuLinkAddFile_v2(link, CU_JIT_INPUT_OBJECT, KZ_TEST_DIR "/data/fatbin/add_two.exe", 0,
+		NULL, NULL));
+	ck_assert_uint_eq(run(finish(link), "k"), 7);
+	OK(cuLinkDestroy(link));
+}
+END_TEST
+
 START_TEST(the_library_of_the_toolkit_is_known)
 {
 	static const char path[] = "/usr/local/cuda/lib64/libcudadevrt.a";
@@ -624,6 +637,7 @@ SUITE(api_link)
 	tcase_add_tests(tc, 1, a_refused_input_is_left_out, a_result_can_be_linked_again,
 		a_link_limits_the_registers_of_its_kernels,
 		objects_and_libraries_of_the_host_have_device_code,
+		a_program_of_the_host_has_the_code_of_its_objects,
 		files_and_fat_binaries_can_be_linked, links_refuse_what_makes_no_sense,
 		the_device_runtime_may_come_as_ptx, the_device_runtime_has_to_be_linked,
 		a_function_of_the_program_beats_that_of_the_runtime, no_other_library_can_be_linked,
