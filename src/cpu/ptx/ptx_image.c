@@ -11,12 +11,12 @@
 #include "base/alloc.h"
 #include "base/fatbin.h"
 
+#include <elf.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#define CUBIN_MAGIC "\x7f" "ELF"
-#define WRAPPER_MAGIC 0x466243b1
+#define WRAPPER_MAGIC "\xb1" "CbF" /* 0x466243b1 */
 
 enum { OWN_ARCHITECTURE = 89 };
 
@@ -61,17 +61,26 @@ static bool image_is_better(uint32_t one, uint32_t other)
 	return one <= OWN_ARCHITECTURE ? one > other : other > OWN_ARCHITECTURE && one < other;
 }
 
+/* Add what an entry has to a list: "sm_75, lto_80". */
+static void image_list_entry(char *list, size_t size, const struct fatbin_entry *entry)
+{
+	const size_t len = strlen(list);
+	snprintf(list + len, size - len, "%s%s_%u", len > 0 ? ", " : "",
+		entry->kind == FATBIN_CUBIN ? "sm" : entry->kind == FATBIN_LTO ? "lto" : "unknown",
+		entry->arch);
+}
+
 /* Walk the entries to the best PTX. */
 static CUresult image_find_entry(
 	struct image *out, struct fatbin *fatbin, struct fatbin_entry *best)
 {
-	unsigned others = 0;
+	char others[128] = "";
 	struct fatbin_entry entry;
 	enum fatbin_result result;
 	memset(best, 0, sizeof(*best));
 	while ((result = fatbin_next(fatbin, &entry)) == FATBIN_OK) {
 		if (entry.kind != FATBIN_PTX) {
-			others++;
+			image_list_entry(others, sizeof(others), &entry);
 		} else if (image_is_better(entry.arch, best->arch)) {
 			*best = entry;
 		}
@@ -80,8 +89,8 @@ static CUresult image_find_entry(
 		return image_fail_fatbin(out, result, fatbin->why);
 	}
 	return best->data ? CUDA_SUCCESS : image_fail(out, CUDA_ERROR_NO_BINARY_FOR_GPU,
-		"the CPU device takes PTX; this fat binary has none, only code for GPUs (%u "
-		"entries)", others);
+		"the CPU device takes PTX; this fat binary has none%s%s: nvcc -arch=compute_75 "
+		"makes it", others[0] ? ", only " : "", others);
 }
 
 static CUresult image_open_fatbin(struct image *out, const void *data, size_t size)
@@ -111,6 +120,37 @@ static CUresult image_open_fatbin(struct image *out, const void *data, size_t si
 	return CUDA_SUCCESS;
 }
 
+/* Whether the image begins so; it may end after any zero byte. */
+static bool image_begins(const char *image, size_t size, const char *magic)
+{
+	const size_t len = strlen(magic);
+	return size >= len && strncmp(image, magic, len) == 0;
+}
+
+/* Whether an ELF file, of which a byte may be the last if it is zero, is not for a GPU, whose files
+ * have another number for their ABI. */
+static bool image_is_of_host(const char *elf, size_t size)
+{
+	return size > EI_OSABI && strnlen(elf, EI_OSABI) == EI_OSABI
+	       && (elf[EI_OSABI] == ELFOSABI_NONE || elf[EI_OSABI] == ELFOSABI_GNU);
+}
+
+/* What an image is that the device does not take; NULL: perhaps PTX. */
+static const char *image_refuse(const char *image, size_t size)
+{
+	if (image_begins(image, size, ELFMAG)) {
+		return image_is_of_host(image, size)
+			? "this is an object or a program of the host, for cuLinkAddData or "
+			  "nvJitLink"
+			: "this is a cubin, code for a GPU";
+	}
+	if (image_begins(image, size, "!<arch>\n")) {
+		return "this is a library of objects of the host, for cuLinkAddData or nvJitLink";
+	}
+	return image_begins(image, size, "\355CN\177")
+		? "this is LTO code, of which nvJitLink makes PTX (-lto -ptx)" : NULL;
+}
+
 static CUresult image_open_text(struct image *out, const char *text, size_t size)
 {
 	unsigned char first = size > 0 ? (unsigned char)*text : 0;
@@ -121,12 +161,6 @@ static CUresult image_open_text(struct image *out, const char *text, size_t size
 	}
 	return image_fail(out, CUDA_ERROR_INVALID_IMAGE, first == '\0' ? "the image is empty"
 		: "the image is neither PTX nor a fat binary");
-}
-
-/* Whether the image begins so; it may end after any zero byte. */
-static bool image_begins(const char *image, size_t size, const void *magic)
-{
-	return size >= 4 && strncmp(image, magic, 4) == 0;
 }
 
 static CUresult image_open_wrapper(struct image *out, const void *data, size_t size)
@@ -146,16 +180,16 @@ static CUresult image_open_wrapper(struct image *out, const void *data, size_t s
 
 CUresult image_open(struct image *out, const void *data, size_t size)
 {
-	static const uint32_t wrapper = WRAPPER_MAGIC;
 	memset(out, 0, sizeof(*out));
-	if (image_begins(data, size, CUBIN_MAGIC)) {
+	const char *refusal = image_refuse(data, size);
+	if (refusal) {
 		return image_fail(out, CUDA_ERROR_NO_BINARY_FOR_GPU,
-			"the CPU device takes PTX; this is a cubin, code for a GPU");
+			"the CPU device takes PTX; %s", refusal);
 	}
 	if (fatbin_is(data, size)) {
 		return image_open_fatbin(out, data, size);
 	}
-	return image_begins(data, size, &wrapper) ? image_open_wrapper(out, data, size)
+	return image_begins(data, size, WRAPPER_MAGIC) ? image_open_wrapper(out, data, size)
 		: image_open_text(out, data, size);
 }
 

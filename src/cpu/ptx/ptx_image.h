@@ -18,8 +18,8 @@ struct image {
 /*
  * Find the PTX in an image of `size` bytes, or of a size that only the image itself tells; the
  * wrapper of a fat binary is followed only in the latter case.  Fails with INVALID_IMAGE (it is
- * neither, or damaged), NO_BINARY_FOR_GPU (code for GPUs only), JIT_COMPILER_NOT_FOUND (compressed,
- * and the library for that is not installed) or OUT_OF_MEMORY.  Close it in any case.
+ * neither, or damaged), NO_BINARY_FOR_GPU (another kind of code), JIT_COMPILER_NOT_FOUND
+ * (compressed, and the library for that is not installed) or OUT_OF_MEMORY.  Close it in any case.
  */
 CUresult image_open(struct image *out, const void *data, size_t size);
 void image_close(struct image *image);

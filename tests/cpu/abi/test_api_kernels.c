@@ -165,7 +165,7 @@ END_TEST
 START_TEST(images_other_than_ptx_are_refused)
 {
 	CUmodule module;
-	FAILS(NO_BINARY_FOR_GPU, cuModuleLoadData(&module, "\177ELF\2\1\1"));
+	FAILS(NO_BINARY_FOR_GPU, cuModuleLoadData(&module, "\177ELF\2\1\1A"));
 	check_log("this is a cubin");
 	FAILS(INVALID_IMAGE, cuModuleLoadData(&module, ""));
 	FAILS(INVALID_IMAGE, cuModuleLoadData(&module, "\1\2"));

@@ -88,7 +88,7 @@ static const struct {
 	{"lz4.fatbin", CUDA_SUCCESS, ".target sm_75"},
 	{"plain.fatbin", CUDA_SUCCESS, ".target sm_120"},
 	{"rdc.fatbin", CUDA_SUCCESS, ".target sm_89"},
-	{"cubin.fatbin", CUDA_ERROR_NO_BINARY_FOR_GPU, "this fat binary has none"},
+	{"cubin.fatbin", CUDA_ERROR_NO_BINARY_FOR_GPU, "this fat binary has none, only sm_89:"},
 };
 
 START_TEST(fat_binaries_give_the_best_ptx)
@@ -108,6 +108,43 @@ START_TEST(fat_binaries_give_the_best_ptx)
 		image_close(&image);
 	}
 	free(data);
+}
+END_TEST
+
+static const struct {
+	const char *bytes;
+	size_t size;
+	CUresult result;
+	const char *why;
+} other_images[] = {
+#define B(bytes) bytes, sizeof(bytes) - 1
+	{B("\177ELF\2\1\1A"), CUDA_ERROR_NO_BINARY_FOR_GPU, "a cubin, code for a GPU"},
+	{B("\177ELF\2\1\1\063"), CUDA_ERROR_NO_BINARY_FOR_GPU, "a cubin, code for a GPU"},
+	{B("\177ELF\0"), CUDA_ERROR_NO_BINARY_FOR_GPU, "a cubin, code for a GPU"},
+	{B("\177ELF\2\1\1\0"), CUDA_ERROR_NO_BINARY_FOR_GPU, "an object or a program of the host"},
+	{B("\177ELF\2\1\1\3"), CUDA_ERROR_NO_BINARY_FOR_GPU, "an object or a program of the host"},
+	{B("!<arch>\na.o/"), CUDA_ERROR_NO_BINARY_FOR_GPU, "a library of objects of the host"},
+	{B("!<arch>"), CUDA_SUCCESS, NULL},
+	{B("\355CN\177abc"), CUDA_ERROR_NO_BINARY_FOR_GPU, "LTO code, of which nvJitLink"},
+	{B("\355CN"), CUDA_ERROR_INVALID_IMAGE, "neither PTX nor a fat binary"},
+#undef B
+};
+
+START_TEST(code_of_other_kinds_is_named)
+{
+	struct image image;
+	for (int known = 0; known < 2; known++) {
+		/* With a zero at its end, as it comes if its size is unknown. */
+		const size_t size = other_images[_i].size + !known;
+		char *data = copy_of(other_images[_i].bytes, size);
+		ck_assert_int_eq(image_open(&image, data, known ? size : IMAGE_UNKNOWN_SIZE),
+			other_images[_i].result);
+		if (other_images[_i].why) {
+			ck_assert_msg(strstr(image.why, other_images[_i].why), "%s", image.why);
+		}
+		image_close(&image);
+		free(data);
+	}
 }
 END_TEST
 
@@ -208,6 +245,7 @@ SUITE(image)
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, lz4_decodes_a_block_or_says_no, 0, countof(blocks));
 	tcase_add_loop_test(tc, fat_binaries_give_the_best_ptx, 0, countof(samples));
+	tcase_add_loop_test(tc, code_of_other_kinds_is_named, 0, countof(other_images));
 	tcase_add_test(tc, fat_binaries_are_found_behind_a_programs_wrapper);
 	tcase_add_loop_test(tc, truncated_fat_binaries_are_refused, 0, countof(samples));
 	tcase_add_loop_test(tc, damaged_fat_binaries_do_no_harm, 0, countof(samples));
