@@ -82,7 +82,8 @@ static struct block_frame *stall_frame(struct launch_job *job, size_t n)
 
 static uint64_t stall_hash(struct launch_job *job)
 {
-	uint64_t hash = job->launcher->workers[0].at;
+	const struct worker *w = &job->launcher->workers[0];
+	uint64_t hash = stall_mix(w->at, w->waits); // after some waits the next block begins
 	const struct block_frame *frame;
 	for (size_t i = 0; (frame = stall_frame(job, i)); i++) {
 		hash = stall_mix_block(hash, job, frame);
