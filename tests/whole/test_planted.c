@@ -219,6 +219,11 @@ static const struct planted {
 	{"race", "read_by_all", {4, 64, 1},
 		"nothing orders this |: byte |of the 16384-byte allocation at 0x"
 		"|, element [|] of an array (4096) of int32", -1},
+	{"race", "good_in_place", {4, 64, 1}, NULL},
+	{"race", "good_in_place", {4, 50, 1}, NULL},
+	{"race", "good_flags", {1, 128, 1}, NULL},
+	{"race", "neighbour_bytes", ONE_BLOCK, "by another thread of its |of shared memory", -1},
+	{"race", "bytes_of_all", {2, 64, 1}, "this write and a write by another block: byte ", -1},
 	{"race", "good_last_block", {6, 64, 1}, NULL},
 	{"race", "good_grid_barrier", {4, 16, 1}, NULL},
 	{"race", "read_too_late", {6, 64, 1},

@@ -187,11 +187,37 @@ static struct race_reads *race_find_reads(const struct race_block *block,
 	return reads && reads->cell == cell ? reads : NULL;
 }
 
-/* Whether a thread knows of all reads of a cell. */
+/* The mark of one byte of several that lanes of a warp have accessed. */
+static struct race_mark race_of_byte(const struct race_mark *mark, unsigned byte)
+{
+	struct race_mark one = *mark;
+	one.is_by_byte = 0;
+	one.bytes = (1u << byte) & 15;
+	one.level = RACE_THREAD;
+	one.thread = (mark->thread / 32u * 32 + (mark->members >> byte * 8 & 31)) & 1023;
+	return one;
+}
+
+/* Find the first of some bytes whose access a thread does not know of; false: it knows of all. */
+static bool race_find_unknown(struct race_block *block, const struct race_mark *mark,
+	uint32_t thread, uint32_t bytes, struct race_mark *out)
+{
+	bool knows = true;
+	for (uint32_t left = mark->bytes & bytes; left != 0 && knows; left &= left - 1) {
+		*out = race_of_byte(mark, (unsigned)__builtin_ctz(left));
+		knows = race_is_ordered(block, out, thread);
+	}
+	return !knows;
+}
+
+/* Whether a thread knows of all reads of a cell, as far as lanes are known, of these bytes. */
 static bool race_knows_reads(struct race_block *block, const struct race_cell *cell,
-	uint32_t thread)
+	uint32_t thread, uint32_t bytes)
 {
 	struct race_mark mark = cell->read;
+	if (mark.is_by_byte) {
+		return !race_find_unknown(block, &cell->read, thread, bytes, &mark);
+	}
 	const struct race_reads *reads = mark.level == RACE_BLOCK && mark.block == block->number
 		&& mark.time > block->met ? race_find_reads(block, cell) : NULL;
 	if (!reads) {
@@ -221,6 +247,58 @@ static bool race_is_strong(const struct race_mark *old, bool old_writes,
 }
 
 /* --- Accesses --- */
+
+/* A mark has the lanes of its bytes as a set. */
+static void race_join_lanes(struct race_mark *mark)
+{
+	uint32_t lanes = 0;
+	for (uint32_t left = mark->is_by_byte ? mark->bytes : 0; left != 0; left &= left - 1) {
+		lanes |= 1u << (mark->members >> (unsigned)__builtin_ctz(left) * 8 & 31);
+	}
+	mark->members = mark->is_by_byte ? lanes : mark->members;
+	mark->is_by_byte = 0;
+}
+
+/* Whether an access is to a byte that another thread has accessed, so that they are in a mark. */
+static bool race_shares_bytes(const struct race_mark *old, const struct race_mark *new)
+{
+	const bool is_warp = old->block == new->block && old->thread / 32 == new->thread / 32;
+	bool shares = false;
+	for (uint32_t left = old->bytes & new->bytes; left != 0; left &= left - 1) {
+		const unsigned shift = (unsigned)__builtin_ctz(left) * 8;
+		shares |= !is_warp || !old->is_by_byte
+			|| (old->members >> shift & 31) != new->thread % 32u;
+	}
+	return shares;
+}
+
+/*
+ * An access to bytes that other threads have not accessed.  If one mark had all bytes and all
+ * threads, one that writes the byte which it has read would race with the others.  So the mark says
+ * who has accessed which byte, of lanes of a warp that do it at one time; else it forgets the older
+ * access.
+ */
+static void race_merge_bytes(struct race_mark *mark, const struct race_mark *new)
+{
+	const bool is_lane = mark->is_by_byte || mark->level == RACE_THREAD;
+	uint32_t lanes = mark->is_by_byte ? mark->members : mark->thread % 32u * 0x01010101;
+	if (!is_lane || mark->block != new->block || mark->thread / 32 != new->thread / 32
+	    || mark->time != new->time || mark->is_strong != new->is_strong
+	    || mark->is_volatile != new->is_volatile || mark->is_cta != new->is_cta) {
+		*mark = *new;
+		return;
+	}
+	for (uint32_t left = new->bytes; left != 0; left &= left - 1) {
+		const unsigned shift = (unsigned)__builtin_ctz(left) * 8;
+		lanes = (lanes & ~(255u << shift)) | new->thread % 32u << shift;
+	}
+	const uint32_t bytes = mark->bytes | new->bytes;
+	*mark = *new;
+	mark->bytes = bytes & 15;
+	mark->is_by_byte = 1;
+	mark->level = RACE_WARP;
+	mark->members = lanes;
+}
 
 /* A mark of several threads that nothing orders. */
 static void race_merge(struct race_mark *mark, const struct race_mark *new)
@@ -309,8 +387,11 @@ static bool race_conflicts(struct race_block *block, const struct race_cell *cel
 		*is_ordered = true;
 		return false;
 	}
-	*is_ordered = old_writes ? race_is_ordered(block, old, new->thread)
-		: race_knows_reads(block, cell, new->thread);
+	struct race_mark one;
+	*is_ordered = old_writes && old->is_by_byte
+		? !race_find_unknown(block, old, new->thread, new->bytes, &one)
+		: old_writes ? race_is_ordered(block, old, new->thread)
+		: race_knows_reads(block, cell, new->thread, new->bytes);
 	return !*is_ordered && (old->bytes & new->bytes)
 		&& !race_is_strong(old, old_writes, new, new_writes);
 }
@@ -324,6 +405,56 @@ static bool race_hides(const struct race_block *block, const struct race_mark *o
 		&& new->is_strong && old->time > block->met;
 }
 
+/* A read that is not ordered after those of a cell. */
+static void race_add_read(struct race_block *block, struct race_cell *cell,
+	const struct race_mark *new)
+{
+	struct race_mark *old = &cell->read;
+	if (!race_shares_bytes(old, new)) {
+		race_merge_bytes(old, new);
+	} else if (old->is_strong || !new->is_strong) {
+		const bool are_strong = old->is_strong && new->is_strong;
+		const bool is_mixed = old->is_strong || old->is_volatile;
+		race_join_lanes(old);
+		race_merge_reads(block, cell, new);
+		race_merge(old, new);
+		old->is_strong = are_strong;
+		old->is_volatile = is_mixed || new->is_volatile;
+	}
+}
+
+/* Note a write, which comes after that of the cell or not. */
+static void race_add_write(struct race_cell *cell, const struct race_mark *new, bool after)
+{
+	struct race_mark *old = &cell->write;
+	if (old->is_there && new->bytes != 15 && !race_shares_bytes(old, new)) {
+		race_merge_bytes(old, new);
+	} else if (after || !old->is_strong || !new->is_strong || new->is_mbarrier) {
+		*old = *new;
+	} else {
+		race_join_lanes(old);
+		race_merge(old, new);
+	}
+}
+
+/* Report a race with the access of a mark, or of one byte of it. */
+static void race_tell(struct rt_warp *warp, const struct race_mark *old, bool old_writes,
+	const struct race_mark *new, bool new_writes, uint64_t at)
+{
+	struct race_mark one = *old;
+	if (old->is_by_byte) {
+		race_find_unknown(warp->race, old, new->thread, new->bytes, &one);
+	}
+	race_report(warp, &one, old_writes, new, new_writes, at);
+}
+
+/* All reads of these bytes come before a write of them. */
+static void race_end_reads(struct race_mark *read, uint32_t bytes)
+{
+	read->bytes = read->is_by_byte ? read->bytes & ~bytes & 15 : 0;
+	read->is_there &= read->bytes != 0;
+}
+
 static void race_touch(struct rt_warp *warp, struct race_cell *cell, const struct race_mark *new,
 	bool writes, uint64_t at)
 {
@@ -331,7 +462,7 @@ static void race_touch(struct rt_warp *warp, struct race_cell *cell, const struc
 	bool after_write, after_read = true;
 	const bool is_race = race_conflicts(block, cell, true, new, writes, &after_write);
 	if (is_race) {
-		race_report(warp, &cell->write, true, new, writes, at);
+		race_tell(warp, &cell->write, true, new, writes, at);
 	}
 	if (unlikely(cell->write.is_async || (is_race && cell->write.is_volatile))
 	    && sync_is_on(warp)) {
@@ -339,31 +470,21 @@ static void race_touch(struct rt_warp *warp, struct race_cell *cell, const struc
 	}
 	if (writes) {
 		if (race_conflicts(block, cell, false, new, true, &after_read)) {
-			race_report(warp, &cell->read, false, new, true, at);
+			race_tell(warp, &cell->read, false, new, true, at);
 		}
 		if (!race_hides(block, &cell->write, new)) {
-			if (after_write || !cell->write.is_strong || !new->is_strong
-			    || new->is_mbarrier) {
-				cell->write = *new;
-			} else {
-				race_merge(&cell->write, new);
-			}
+			race_add_write(cell, new, after_write);
 		}
 		if (after_read) {
-			cell->read.is_there = 0;
+			race_end_reads(&cell->read, new->bytes);
 		}
 		return;
 	}
 	if (!cell->read.is_there || race_is_same(&cell->read, new)
-	    || race_knows_reads(block, cell, new->thread)) {
+	    || race_knows_reads(block, cell, new->thread, UINT32_MAX)) {
 		cell->read = *new;
-	} else if (cell->read.is_strong || !new->is_strong) {
-		const bool are_strong = cell->read.is_strong && new->is_strong;
-		const bool is_mixed = cell->read.is_strong || cell->read.is_volatile;
-		race_merge_reads(block, cell, new);
-		race_merge(&cell->read, new);
-		cell->read.is_strong = are_strong;
-		cell->read.is_volatile = is_mixed || new->is_volatile;
+	} else {
+		race_add_read(block, cell, new);
 	}
 }
 

@@ -26,6 +26,7 @@ enum race_level { RACE_THREAD, RACE_WARP, RACE_BLOCK, RACE_GRID };
 /* The last access to four bytes; of several threads that nothing orders, the last one of all. */
 struct race_mark {
 	uint32_t is_there : 1; /* else no mark */
+	uint32_t is_by_byte : 1; /* of each byte it has another lane of a warp */
 	uint32_t is_mbarrier : 1; /* of an mbarrier: the last one counts for those before */
 	uint32_t bytes : 4;    /* a bit for each */
 	uint32_t is_strong : 1; /* two such do not race, */
@@ -40,7 +41,8 @@ struct race_mark {
 	uint32_t thread : 10;
 	uint32_t level : 2;
 	uint32_t members;      /* RACE_WARP: its lanes, RACE_BLOCK: its warps, a bit for each;
-	                          RACE_GRID: when a block other than `block` was the last one */
+	                          RACE_GRID: when a block other than `block` was the last one;
+	                          is_by_byte: the numbers of the lanes, eight bits for each */
 };
 
 struct race_cell {

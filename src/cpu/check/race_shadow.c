@@ -389,16 +389,34 @@ bool race_shadow_touch(struct race_shadow *shadow, const struct race_block *bloc
 
 /* --- Cells --- */
 
+/* The number of the lane that has read each byte of a word, eight bits for each; false: some bytes
+ * were read by none or by several. */
+static bool shadow_find_lanes(const struct race_row *row, uint32_t members, uint32_t *lanes)
+{
+	const uint32_t count = (1u << (row->what >> 28)) >> 3; /* of lanes for each word */
+	const uint32_t first = members & ~(members << 1 | members >> 31);
+	*lanes = 0;
+	for (uint32_t i = 0; first != 0 && i < 4; i++) {
+		const uint32_t lane = (uint32_t)__builtin_ctz(first) + i * count / 4;
+		*lanes |= lane % 32 << i * 8;
+	}
+	return count > 1 && race_row_level(row) == RACE_WARP && (first & (first - 1)) == 0
+		&& (uint32_t)__builtin_popcount(members) == count;
+}
+
 static struct race_mark shadow_mark(const struct race_row *row, unsigned word)
 {
 	const bool has_lanes = race_row_level(row) <= RACE_WARP;
 	const uint32_t members = has_lanes ? shadow_members(row, word) : row->members;
 	const uint32_t lane = has_lanes ? (uint32_t)__builtin_ctz(members) : 0;
 	const bool is_single = shadow_is_single(row);
+	uint32_t lanes;
+	const bool is_by_byte = shadow_find_lanes(row, members, &lanes);
 	return (struct race_mark){.is_there = 1, .bytes = 15,
 		.time = row->time, .block = row->block, .line = race_row_line(row),
 		.thread = (race_row_warp(row) * 32u + lane) & 1023,
-		.level = is_single ? RACE_THREAD : race_row_level(row), .members = members};
+		.level = is_single ? RACE_THREAD : race_row_level(row),
+		.is_by_byte = is_by_byte, .members = is_by_byte ? lanes : members};
 }
 
 bool race_shadow_split(struct race_shadow *shadow, struct race_line *line)

@@ -433,3 +433,52 @@ extern "C" __global__ void arrival_is_no_wait(int *a)
 		a[64 + threadIdx.x] = s[63 - threadIdx.x]; // arrival_is_no_wait
 	}
 }
+
+// Each thread reads and writes an element of its own, of which a word has several.
+extern "C" __global__ void good_in_place(int *a)
+{
+	__shared__ unsigned char c[64];
+	__shared__ short h[64];
+	unsigned char *bytes = (unsigned char *)a + blockIdx.x * blockDim.x;
+	short *halves = (short *)(a + 1024) + blockIdx.x * blockDim.x;
+	c[threadIdx.x] = bytes[threadIdx.x];
+	h[threadIdx.x] = halves[threadIdx.x];
+	bytes[threadIdx.x] = 255 - bytes[threadIdx.x];
+	halves[threadIdx.x] += 1;
+	c[threadIdx.x] += bytes[threadIdx.x];
+	h[threadIdx.x] += c[threadIdx.x];
+	halves[threadIdx.x] += h[threadIdx.x];
+}
+
+// Each warp has a byte of its own.
+extern "C" __global__ void good_flags(int *a)
+{
+	__shared__ volatile bool flags[32];
+	const unsigned warp = threadIdx.x / 32;
+	for (int i = 0; i < 3; i++) {
+		if (threadIdx.x % 32 == 0) {
+			flags[warp] = a[i] < 3;
+		}
+		__syncwarp();
+		a[64 + threadIdx.x] += flags[warp];
+		__syncwarp();
+	}
+}
+
+// Threads read the bytes of others before these write them.
+extern "C" __global__ void neighbour_bytes(int *a)
+{
+	__shared__ unsigned char c[65];
+	c[threadIdx.x] = a[threadIdx.x];
+	__syncthreads();
+	int sum = c[threadIdx.x + 1]; // neighbour_bytes
+	FIX(__syncthreads();)
+	c[threadIdx.x] = sum; // neighbour_bytes
+}
+
+// Two blocks write the same bytes.
+extern "C" __global__ void bytes_of_all(int *a)
+{
+	unsigned char *bytes = (unsigned char *)a + FIX(blockIdx.x * blockDim.x) BUG(0);
+	bytes[threadIdx.x] = blockIdx.x; // bytes_of_all
+}
