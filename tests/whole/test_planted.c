@@ -223,6 +223,8 @@ static const struct planted {
 	{"race", "good_in_place", {4, 50, 1}, NULL},
 	{"race", "good_flags", {1, 128, 1}, NULL},
 	{"race", "neighbour_bytes", ONE_BLOCK, "by another thread of its |of shared memory", -1},
+	{"race", "good_short_block", {1, 16, 1}, NULL},
+	{"race", "good_short_block", {1, 8, 1}, NULL},
 	{"race", "bytes_of_all", {2, 64, 1}, "this write and a write by another block: byte ", -1},
 	{"race", "good_last_block", {6, 64, 1}, NULL},
 	{"race", "good_grid_barrier", {4, 16, 1}, NULL},
@@ -435,9 +437,10 @@ static kz_error err;
 static kz_device *dev;
 static kz_module *mod;
 static char *source;
+static const char *const widths[] = {"1", "32", "16", "8"}; /* of KUDZU_CPU_WIDTH */
 static int kernels_seen; /* reports of one of the larger kernels */
 
-static void planted_open(const char *name, const char *check, bool fixed, bool wide)
+static void planted_open(const char *name, const char *check, bool fixed, const char *width)
 {
 	static char instance[64];
 	static const char *const instances[] = {instance, NULL};
@@ -448,7 +451,7 @@ static void planted_open(const char *name, const char *check, bool fixed, bool w
 	snprintf(path, sizeof(path), FOLDER "/%s.cu", name);
 	setenv("KUDZU_CHECK", check, 1);
 	setenv("KUDZU_CHECK_PRINT", "0", 1);
-	setenv("KUDZU_CPU_WIDTH", wide ? "32" : "1", 1);
+	setenv("KUDZU_CPU_WIDTH", width, 1);
 	err = (kz_error)KZ_ERROR_INIT;
 	ok(file_read(&source, &size, path, &err));
 	options.name = path;
@@ -552,7 +555,7 @@ START_TEST(a_planted_bug_is_found_at_its_line)
 	const struct planted *p = &planted[_i];
 	const struct planted_check *check = planted_find_check(p->check);
 	struct seen seen = {p, 0};
-	planted_open(check->name, check->setting, false, _i % 2 == 1);
+	planted_open(check->name, check->setting, false, widths[_i % 2]);
 	planted_run(p, check, false);
 	ok(kz_device_reports(dev, planted_see, &seen, &err));
 	ck_assert_msg(seen.count >= 1 && seen.count <= check->most, "%s: %d reports", p->kernel,
@@ -561,12 +564,13 @@ START_TEST(a_planted_bug_is_found_at_its_line)
 }
 END_TEST
 
-/* All kernels of a file, by warps and by threads one at a time. */
+/* All kernels of a file, by warps, by parts of them, and by threads one at a time. */
 START_TEST(kernels_without_a_bug_have_no_report)
 {
-	const struct planted_check *check = &checks[_i / 2];
+	const int width = _i % (int)countof(widths);
+	const struct planted_check *check = &checks[_i / (int)countof(widths)];
 	struct seen seen = {NULL, 0};
-	planted_open(check->name, check->setting, true, _i % 2 == 1);
+	planted_open(check->name, check->setting, true, widths[width]);
 	for (size_t i = 0; i < countof(planted); i++) {
 		if (strcmp(planted[i].check, check->name) == 0) {
 			planted_run(&planted[i], check, true);
@@ -609,7 +613,7 @@ START_TEST(suppressed_reports_are_left_out)
 	}
 	const struct planted_check *check = planted_find_check(p->check);
 	struct seen seen = {p, 0};
-	planted_open(check->name, check->setting, false, true);
+	planted_open(check->name, check->setting, false, widths[1]);
 	while (!planted_is_at(line, p->kernel)) {
 		line++;
 	}
@@ -805,7 +809,7 @@ START_TEST(the_bug_of_a_larger_kernel_is_found_at_its_line)
 	char path[64], check[16];
 	snprintf(path, sizeof(path), "kernels/%s", name);
 	snprintf(check, sizeof(check), "%.*s", (int)strcspn(name, "_"), name);
-	planted_open(path, check, false, _i % 2 == 1);
+	planted_open(path, check, false, widths[_i % 2]);
 	(void)planted_run_file();
 	ok(kz_device_reports(dev, planted_see_file, (void *)(uintptr_t)name, &err));
 	ck_assert_msg(kernels_seen > 0, "%s: no report", name);
@@ -818,7 +822,7 @@ START_TEST(a_larger_kernel_without_the_bug_has_no_report)
 	char path[64];
 	struct seen seen = {NULL, 0};
 	snprintf(path, sizeof(path), "kernels/%s", kernels[_i]);
-	planted_open(path, "all", true, _i % 2 == 0);
+	planted_open(path, "all", true, widths[1 - _i % 2]);
 	const kz_status st = planted_run_file();
 	ck_assert_msg(st == KZ_OK, "%s: status %d", path, (int)st);
 	ok(kz_device_reports(dev, planted_see, &seen, &err));
@@ -839,7 +843,8 @@ SUITE(planted)
 		}
 	}
 	tc = suite_add_case(s, "mended");
-	tcase_add_loop_test(tc, kernels_without_a_bug_have_no_report, 0, 2 * (int)countof(checks));
+	tcase_add_loop_test(tc, kernels_without_a_bug_have_no_report, 0,
+		(int)(countof(widths) * countof(checks)));
 	tc = suite_add_case(s, "kernels");
 	tcase_add_loop_test(tc, the_bug_of_a_larger_kernel_is_found_at_its_line, 0,
 		(int)countof(kernels));

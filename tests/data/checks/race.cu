@@ -476,6 +476,17 @@ extern "C" __global__ void neighbour_bytes(int *a)
 	c[threadIdx.x] = sum; // neighbour_bytes
 }
 
+// A block that is not longer than the vectors that it runs as.
+extern "C" __global__ void good_short_block(int *a)
+{
+	__shared__ int s[16];
+	s[threadIdx.x] = a[threadIdx.x];
+	__syncthreads();
+	a[threadIdx.x] = s[blockDim.x - 1 - threadIdx.x];
+	__syncthreads();
+	s[threadIdx.x] = a[blockDim.x - 1 - threadIdx.x];
+}
+
 // Two blocks write the same bytes.
 extern "C" __global__ void bytes_of_all(int *a)
 {

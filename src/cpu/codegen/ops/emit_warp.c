@@ -9,6 +9,7 @@
  */
 #include "base/common.h"
 
+#include "base/checks.h"
 #include "cpu/runtime/rt_collect.h"
 #include "cpu/codegen/control/emit_collect.h"
 #include "cpu/codegen/control/emit_flow.h"
@@ -222,7 +223,10 @@ static void warp_wait_at(struct emit *e, enum rt_yield why, const struct ptx_ope
 
 void emit_bar_sync(struct emit *e, const struct ptx_inst *inst)
 {
-	if (e->is_alone && !emit_is_diverged(e) && !e->mask && ptx_is_for_all(inst)) {
+	// A warp that is a block waits for nobody, but some checks have to know that it has met.
+	const bool is_noted = e->checks & (check_bit(CHECK_RACE) | check_bit(CHECK_SYNC));
+	if (e->is_alone && !is_noted && !emit_is_diverged(e) && !e->mask
+	    && ptx_is_for_all(inst)) {
 		emit_goto(e, emit_block_after(e));
 		return;
 	}
