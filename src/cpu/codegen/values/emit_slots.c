@@ -603,8 +603,12 @@ void emit_merge_values(struct emit *e, LLVMBasicBlockRef then, LLVMBasicBlockRef
 	for (unsigned i = 0; i < e->merge->count; i++) {
 		const struct ptx_value *made = &e->func->values[e->merge->values[i]];
 		LLVMValueRef *value = &e->values[e->merge->values[i]];
+		unsigned old = made->old;
+		for (unsigned j = i; j-- > 0;) { // an instruction may write a register twice
+			old = e->merge->values[j] == old ? e->func->values[old].old : old;
+		}
 		LLVMValueRef ways[] = {*value,
-			slots_load_reg(e, (struct ptx_held){made->reg, made->old})};
+			slots_load_reg(e, (struct ptx_held){made->reg, old})};
 		LLVMBasicBlockRef from[] = {then, before};
 		*value = LLVMBuildPhi(e->builder, LLVMTypeOf(ways[0]), "");
 		LLVMAddIncoming(*value, ways, from, countof(ways));
