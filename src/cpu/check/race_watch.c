@@ -612,12 +612,9 @@ static bool race_watch_words_of_lanes(struct rt_warp *warp, uint32_t access, uin
 	return true;
 }
 
-void race_watch(struct rt_warp *warp, uint32_t access, uint32_t pattern)
+static void race_watch_once(struct rt_warp *warp, uint32_t access, uint32_t pattern)
 {
 	const enum rt_access kind = (enum rt_access)(access & RT_ACCESS_KIND);
-	if (warp->race->first == 0 && !warp->race->race->is_apart) {
-		race_note_first(warp->race, warp, access, pattern);
-	}
 	if (likely(!warp->race->race->is_noting)
 	    && race_watch_words_of_lanes(warp, access, pattern)) {
 		return;
@@ -648,6 +645,59 @@ void race_watch(struct rt_warp *warp, uint32_t access, uint32_t pattern)
 	}
 	if (warp->gathers != 0) {
 		race_watch_any(&a, warp->gathers);
+	}
+}
+
+/* Likewise several rows that follow each other, if all lanes read them: line by line. */
+static bool race_watch_words_of_rows(struct rt_warp *warp, uint32_t access, uint32_t pattern,
+	uint32_t count)
+{
+	const struct race_block *block = warp->race;
+	const uint64_t at = warp->at[0], word = at % RACE_LINE / 4;
+	const bool are_twins = pattern == RT_WATCH_TWINS;
+	const uint64_t end = at + (uint64_t)count * (are_twins ? 64 : 128);
+	const uint32_t turn = (warp->first - (uint32_t)word) % 32;
+	const uint32_t members = are_twins ? 0x10001 : 1;
+	if (access != RT_READS || warp->access != 4 || at % 4 != 0 || warp->line > LINE_MOST
+	    || warp->gathers != UINT32_MAX || block->race->is_noting || race_is_private(warp, at)) {
+		return false;
+	}
+	struct race_row row = {block->race->now, block->number,
+		members << turn | members >> (32 - turn) % 32,
+		race_row_what(warp->line, warp->first / 32 % 32, RACE_WARP, false)
+			| race_row_step(4), UINT32_MAX << word};
+	for (uint64_t line_at = at - word * 4; line_at < end; line_at += RACE_LINE) {
+		bool is_shared;
+		struct race_line *line = race_locate(warp, line_at, &is_shared);
+		if (unlikely(!line)) {
+			return false;
+		}
+		if (end - line_at < RACE_LINE) {
+			row.words &= race_words(0, (uint32_t)(end - line_at) / 4);
+		}
+		race_renew(block, line, is_shared);
+		if (line->is_split || !race_touch_row(block, line, row)) {
+			return false;
+		}
+		row.words = UINT32_MAX;
+	}
+	return true;
+}
+
+void race_watch(struct rt_warp *warp, uint32_t access, uint32_t pattern)
+{
+	const uint32_t count = pattern / RT_WATCH_MORE + 1;
+	pattern %= RT_WATCH_MORE;
+	if (warp->race->first == 0 && !warp->race->race->is_apart) {
+		race_note_first(warp->race, warp, access, pattern);
+	}
+	if (likely(count == 1)) {
+		race_watch_once(warp, access, pattern);
+	} else if (!race_watch_words_of_rows(warp, access, pattern, count)) {
+		for (uint32_t i = 0; i < count; i++) {
+			race_watch_once(warp, access, pattern);
+			warp->at[0] += warp->access * (pattern == RT_WATCH_TWINS ? 16 : 32);
+		}
 	}
 }
 

@@ -129,6 +129,9 @@ enum rt_pattern {
 	RT_WATCH_TWINS /* as a row of 16 lanes, at which the others are, too */
 };
 
+/* Times a number: after a row or twins come more of them, each right behind the one before. */
+enum { RT_WATCH_MORE = 1 << 8 };
+
 /* What rt_calls.check is told of a place in the code: its addresses have to be multiples of
  * `align`, a power of two, and its range is at `slot` of rt_warp.ranges. */
 static inline uint32_t rt_pack_access(enum rt_access kind, bool is_shared, uint32_t align,
@@ -378,7 +381,8 @@ struct rt_calls {
 	/* Add the cache lines that `lanes` touch to a counter of the warp. */
 	void (*count_lines)(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
 		uint32_t counter, uint32_t unused, uint32_t unused_too);
-	/* The lanes in warp->gathers are about to do this at warp->at; enum rt_pattern. */
+	/* The lanes in warp->gathers are about to do this at warp->at; enum rt_pattern, and
+	 * RT_WATCH_MORE. */
 	void (*watch)(struct rt_warp *warp, uint32_t access, uint32_t pattern);
 	/* Add what an access of `size` bytes for each of `lanes` costs a GPU to the counters of the
 	 * warp from one on (COUNTERS_OF_COST in ir/counters.h). */

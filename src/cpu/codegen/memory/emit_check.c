@@ -46,6 +46,7 @@ struct check_site {
 	const struct ptx_var *var; /* where it has to stay; NULL: anywhere */
 	uint32_t slot;          /* of rt_warp.ranges */
 	int64_t before;         /* from the operand to the first byte, where loads are joined */
+	uint32_t more;          /* rows right behind that of the lanes, likewise */
 	uint32_t align;
 	uint32_t lines;         /* of a matrix: of which lane i accesses line i; 0: each lane has
 	                           an address of its own */
@@ -452,7 +453,7 @@ static LLVMValueRef check_lanes(struct emit *e)
 	return emit_is_vector(e) ? emit_active(e) : ir_shl(e, emit_u32(e, 1), emit_lane_number(e));
 }
 
-static void check_tell(struct emit *e, uint32_t word, enum rt_pattern pattern)
+static void check_tell(struct emit *e, uint32_t word, uint32_t pattern)
 {
 	LLVMValueRef args[] = {emit_u32(e, word), emit_u32(e, pattern)};
 	emit_call_once(e, offsetof(struct rt_calls, watch), LLVMVoidTypeInContext(e->context), args,
@@ -578,8 +579,26 @@ static uint32_t check_find_words(const struct emit *e, const struct ptx_inst *fi
 	return words;
 }
 
-/* The first of the loads that read words side by side from one pointer tells the runtime of all of
- * them: its site becomes all that they read.  True: an earlier load has told of this one. */
+/* How many rows, each right behind the one before, later loads of the block read likewise. */
+static uint32_t check_find_rows(const struct emit *e, const struct ptx_inst *first,
+	const struct ptx_inst *last, uint32_t size, int64_t pitch)
+{
+	uint32_t rows = 0, count = 0;
+	for (const struct ptx_inst *inst = first + 1; inst < last; inst++) {
+		const int64_t at = inst->op == PTX_OP_LD && check_is_beside(e, first, inst)
+			? inst->operands[1].value - first->operands[1].value : 0;
+		if (at > 0 && at % pitch == 0 && at / pitch < 31 && ptx_access_size(inst) == size) {
+			rows |= 1u << at / pitch;
+		}
+	}
+	while (rows >> (count + 1) & 1) {
+		count++;
+	}
+	return count;
+}
+
+/* The first of the loads that read words or rows side by side from one pointer tells the runtime of
+ * all of them: its site becomes all that they read.  True: an earlier load has told of this one. */
 static bool check_join_loads(struct emit *e, const struct ptx_inst *inst, struct check_site *site)
 {
 	struct emit_watched *w = &e->watched[site->place->reg % countof(e->watched)];
@@ -590,7 +609,9 @@ static bool check_join_loads(struct emit *e, const struct ptx_inst *inst, struct
 		return false;
 	}
 	if (w->first && inst > w->first && inst < w->last && check_is_beside(e, w->first, inst)
-	    && value >= w->begin && value + site->size <= w->end) {
+	    && value >= w->begin && value + site->size <= w->end
+	    && (w->pitch == 0 || ((value - w->begin) % w->pitch == 0
+			&& site->size == ptx_access_size(w->first)))) {
 		return true;
 	}
 	const uint32_t words = check_find_words(e, inst, &last);
@@ -608,7 +629,18 @@ static bool check_join_loads(struct emit *e, const struct ptx_inst *inst, struct
 		joined.before = ((int64_t)begin - CHECK_MIDDLE) * 4;
 		*site = joined;
 		*w = (struct emit_watched){inst, last, value + site->before,
-			value + site->before + site->size};
+			value + site->before + site->size, 0};
+		return false;
+	}
+	if (e->width == RT_GROUP && check_find_runs(e, inst, site, runs) == 1
+	    && runs[0].pattern != RT_WATCH_PLACE) {
+		const int64_t pitch = (int64_t)site->size
+			* (runs[0].pattern == RT_WATCH_TWINS ? RT_GROUP / 2 : RT_GROUP);
+		site->more = check_find_rows(e, inst, last, site->size, pitch);
+		if (site->more > 0) {
+			*w = (struct emit_watched){inst, last, value,
+				value + site->more * pitch + site->size, pitch};
+		}
 	}
 	return false;
 }
@@ -633,7 +665,7 @@ static void check_watch(struct emit *e, const struct ptx_inst *inst, struct chec
 		LLVMValueRef first = LLVMBuildExtractElement(e->builder, at, emit_u32(e, 0), "");
 		first = ir_add(e, first, emit_scalar(e, 64, (uint64_t)runs[i].offset));
 		check_note(e, site, first, ir_and(e, lanes, emit_u32(e, runs[i].lanes)));
-		check_tell(e, word, runs[i].pattern);
+		check_tell(e, word, runs[i].pattern + site->more * RT_WATCH_MORE);
 	}
 }
 

@@ -134,6 +134,7 @@ struct emit_team {
 struct emit_watched {
 	const struct ptx_inst *first, *last;
 	int64_t begin, end;
+	int64_t pitch;          /* bytes from one row to the next; 0: all of the bytes */
 };
 
 /* The slot of rt_warp.ranges for addresses from a base register. */
