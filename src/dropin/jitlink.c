@@ -60,10 +60,12 @@ struct jitlink {
 	nvJitLinkHandle theirs;
 	CUlinkState state;     /* of the driver */
 	bool has_lto;          /* the option -lto */
+	bool has_ptx;          /* the option -ptx, which needs -lto: PTX is the result */
 	uint32_t max_registers; /* the option -maxrregcount; 0: no limit */
 	size_t count;          /* inputs */
 	size_t lto_count;      /* those of them that NVIDIA's library has */
-	const char *image;     /* the result, which the driver's state holds */
+	const char *image;     /* the result, which the driver's state holds, or: */
+	char *ptx;             /* what NVIDIA's library made of the LTO code */
 	size_t size;
 	struct str error;      /* what we say ourselves */
 	char log[8192];        /* what the driver says */
@@ -267,7 +269,6 @@ static nvJitLinkResult jitlink_read_limit(struct jitlink *link, const char *opti
 static nvJitLinkResult jitlink_create_theirs(struct jitlink *link, uint32_t count,
 	const char **options)
 {
-	bool has_ptx = false;
 	const char **all = mem_zalloc((size_t)count + 1, sizeof(*all));
 	if (!all) {
 		return JITLINK_INTERNAL;
@@ -275,9 +276,9 @@ static nvJitLinkResult jitlink_create_theirs(struct jitlink *link, uint32_t coun
 	for (uint32_t i = 0; i < count; i++) {
 		all[i] = options[i];
 		link->has_lto = link->has_lto || strcmp(options[i], "-lto") == 0;
-		has_ptx = has_ptx || strcmp(options[i], "-ptx") == 0;
+		link->has_ptx = link->has_ptx || strcmp(options[i], "-ptx") == 0;
 	}
-	const bool add = link->has_lto && !has_ptx;
+	const bool add = link->has_lto && !link->has_ptx;
 	if (add) {
 		all[count] = "-ptx";
 	}
@@ -299,6 +300,7 @@ static void jitlink_free(struct jitlink *link)
 			jitlink_driver.destroy(link->state);
 		}
 		str_free(&link->error);
+		mem_free(link->ptx);
 		mem_free(link);
 	}
 }
@@ -468,7 +470,8 @@ FRONT_EXPORT nvJitLinkResult nvJitLinkAddFile(nvJitLinkHandle handle, int type, 
 
 /* --- The result --- */
 
-/* Have NVIDIA's library make PTX of the LTO code, and add that. */
+/* Have NVIDIA's library make PTX of the LTO code.  If a program asked for PTX and gave LTO code
+ * alone, that is the result, in which names may be undefined.  Else it is linked with the rest. */
 static nvJitLinkResult jitlink_finish_lto(struct jitlink *link)
 {
 	size_t size = 0;
@@ -479,13 +482,19 @@ static nvJitLinkResult jitlink_finish_lto(struct jitlink *link)
 	if (result != JITLINK_SUCCESS) {
 		return result;
 	}
-	char *ptx = mem_zalloc(size + 1, 1);
-	result = ptx ? jitlink_calls.ptx(link->theirs, ptx) : JITLINK_INTERNAL;
-	if (result == JITLINK_SUCCESS) {
-		result = jitlink_add_ours(link, CU_JIT_INPUT_PTX, ptx, strlen(ptx) + 1, "LTO code");
+	mem_free(link->ptx); /* of an attempt that failed */
+	link->ptx = mem_zalloc(size + 1, 1);
+	result = link->ptx ? jitlink_calls.ptx(link->theirs, link->ptx) : JITLINK_INTERNAL;
+	if (result != JITLINK_SUCCESS) {
+		return result;
 	}
-	mem_free(ptx);
-	return result;
+	size = strlen(link->ptx) + 1;
+	if (link->has_ptx && link->lto_count == link->count) {
+		link->image = link->ptx;
+		link->size = size;
+		return JITLINK_SUCCESS;
+	}
+	return jitlink_add_ours(link, CU_JIT_INPUT_PTX, link->ptx, size, "LTO code");
 }
 
 /* Get the PTX that NVIDIA's library links.  A link without inputs gives a module without kernels;
@@ -512,11 +521,14 @@ FRONT_EXPORT nvJitLinkResult nvJitLinkComplete(nvJitLinkHandle handle)
 		return JITLINK_INTERNAL;
 	}
 	result = jitlink_prepare(link);
-	if (result != JITLINK_SUCCESS) {
+	if (result != JITLINK_SUCCESS || link->image) {
 		return result;
 	}
 	if (jitlink_driver.complete(link->state, &image, &link->size) != CUDA_SUCCESS) {
-		return JITLINK_INTERNAL;
+		const bool is_mixed = link->lto_count > 0 && link->lto_count < link->count;
+		return is_mixed ? jitlink_refuse(link, JITLINK_INTERNAL, NULL,
+			"NVIDIA's library keeps only what the kernels in LTO code use: functions "
+			"that other code calls must not be LTO code") : JITLINK_INTERNAL;
 	}
 	link->image = image;
 	return JITLINK_SUCCESS;

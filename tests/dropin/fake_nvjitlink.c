@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* An nvJitLink that knows the option -arch alone, takes LTO code with -lto, and "links" that to one
- * function in PTX. */
+ * function in PTX, or, of two inputs, to that and another one, which calls an undefined one. */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +14,8 @@
 	"	st.param.b32 [r], %r1;\n"                                                          \
 	"	ret;\n"                                                                            \
 	"}\n"
+
+#define MORE ".extern .func beyond;\n.visible .func caller()\n{\n	call beyond;\n	ret;\n}\n"
 
 #define FUNCTION(name, parameters)                                                                 \
 	int name parameters;                                                                       \
@@ -64,14 +66,14 @@ FUNCTION(nvJitLinkComplete, (void *handle))
 FUNCTION(nvJitLinkGetLinkedPtxSize, (void *handle, size_t *size))
 {
 	(void)handle;
-	*size = sizeof(PTX);
+	*size = inputs == 2 ? sizeof(PTX MORE) : sizeof(PTX);
 	return 0;
 }
 
 FUNCTION(nvJitLinkGetLinkedPtx, (void *handle, char *ptx))
 {
 	(void)handle;
-	memcpy(ptx, PTX, sizeof(PTX));
+	strcpy(ptx, inputs == 2 ? PTX MORE : PTX);
 	return 0;
 }
 

@@ -141,6 +141,40 @@ static void limit_registers(void)
 	destroy(&link);
 }
 
+/* A program that asks for PTX gets that of its LTO code as it is.  Else that is linked, and if it
+ * is linked with other code, the log says which functions are lost. */
+static void link_lto_code(void *library)
+{
+	const char *options[] = {"-arch=sm_90", "-lto", "-ptx"};
+	int (*ptx_size)(void *, size_t *) = find(library, "nvJitLinkGetLinkedPtxSize");
+	int (*ptx)(void *, char *) = find(library, "nvJitLinkGetLinkedPtx");
+	for (uint32_t count = 2; count <= 3; count++) {
+		size_t size = 0;
+		void *link = begin(count, options);
+		expect(add(link, LTOIR, lto_code, sizeof(lto_code), "a") == 0
+			&& add(link, LTOIR, lto_code, sizeof(lto_code), "b") == 0, "LTO code");
+		expect(complete(link) == (count == 3 ? 0 : 6), "a name may be undefined in PTX");
+		if (count == 3) {
+			expect(ptx_size(link, &size) == 0 && size <= sizeof(image)
+				&& ptx(link, image) == 0 && strlen(image) + 1 == size
+				&& strstr(image, "\tcall beyond;") != NULL, "NVIDIA's PTX");
+		} else {
+			read_log(link);
+			expect(strstr(log_text, "'beyond' in 'LTO code'") != NULL
+				&& !strstr(log_text, "keeps only"), "the name alone");
+		}
+		destroy(&link);
+	}
+	void *link = begin(2, options);
+	expect(add(link, LTOIR, lto_code, sizeof(lto_code), "a") == 0
+		&& add(link, LTOIR, lto_code, sizeof(lto_code), "b") == 0
+		&& add(link, PTX, caller, sizeof(caller), "c") == 0, "LTO code and PTX");
+	expect(complete(link) == 6, "a name is undefined");
+	read_log(link);
+	expect(strstr(log_text, "keeps only what the kernels in LTO code use") != NULL, "a reason");
+	destroy(&link);
+}
+
 /* The numbers are those of nvJitLink 13.0 and 13.5. */
 static void make_mistakes(void *library)
 {
@@ -218,6 +252,7 @@ int main(int argc, char **argv)
 	expect(strcmp(log_text, "unknown option -bad") == 0, "NVIDIA's log");
 	destroy(&link);
 	limit_registers();
+	link_lto_code(library);
 	make_mistakes(library);
 	printf("PASSED\n");
 	return 0;
