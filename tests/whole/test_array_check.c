@@ -229,7 +229,7 @@ START_TEST(the_place_of_a_fault_is_in_a_file_that_exists)
 END_TEST
 
 /* An image without line information is the same with checks and without. */
-static void array_check_open_image(const char *checks, const kz_image *image)
+static void array_check_open_image(const char *checks, kz_image *image)
 {
 	array_check_open(checks);
 	kz_module_release(mod);

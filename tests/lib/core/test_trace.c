@@ -341,7 +341,7 @@ static pid_t start_other(int *to_child)
 
 START_TEST(each_process_has_a_trace_of_its_own)
 {
-	char mine[128], theirs[128];
+	char theirs[128], mine[sizeof(theirs) + 8];
 	int to_child;
 	support_stub("");
 	setenv("KUDZU_CUDA_DRIVER", KZ_TEST_BUILD "/libcuda-stub.so", 1);
