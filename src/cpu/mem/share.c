@@ -96,6 +96,34 @@ bool share_is_signed(int file, uint64_t offset, const struct share_token *token)
 		&& share_same(&found, token);
 }
 
+/* Whether a process ends, or has ended and its parent does not know it yet.  Its folder in /proc
+ * then belongs to root, so to other users it looks like a process that is not theirs. */
+static bool share_is_exiting(int process)
+{
+	const unsigned exiting = 4; // PF_EXITING of the kernel
+	char path[64];
+	char text[512];
+	unsigned flags = 0;
+	snprintf(path, sizeof(path), "/proc/%d/stat", process);
+	int file = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t len = file < 0 ? -1 : read(file, text, sizeof(text) - 1);
+	if (file >= 0) {
+		close(file);
+	}
+	text[len < 0 ? 0 : len] = '\0';
+	// proc(5): the name in brackets may have brackets; the flags are the 7th field after it.
+	const char *rest = strrchr(text, ')');
+	return rest && sscanf(rest, ") %*c %*d %*d %*d %*d %*d %u", &flags) == 1
+		&& (flags & exiting);
+}
+
+/* What it means that a file of a process cannot be opened. */
+static enum share_result share_refusal(int process)
+{
+	const bool forbidden = errno == EACCES || errno == EPERM;
+	return !forbidden ? SHARE_FAILED : share_is_exiting(process) ? SHARE_GONE : SHARE_FORBIDDEN;
+}
+
 enum share_result share_open(const struct share_handle *handle, uint64_t offset, uint64_t size,
 	int *file)
 {
@@ -107,14 +135,14 @@ enum share_result share_open(const struct share_handle *handle, uint64_t offset,
 	// Not every file can be opened without harm.
 	ssize_t len = readlink(path, found, sizeof(found));
 	if (len < 0 && errno != ENOENT && errno != ESRCH) {
-		return errno == EACCES || errno == EPERM ? SHARE_FORBIDDEN : SHARE_FAILED;
+		return share_refusal(handle->process);
 	}
 	if (len != sizeof(name) - 1 || memcmp(found, name, sizeof(name) - 1) != 0) {
 		return SHARE_GONE;
 	}
 	*file = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (*file < 0) {
-		return errno == EACCES || errno == EPERM ? SHARE_FORBIDDEN : SHARE_FAILED;
+		return share_refusal(handle->process);
 	}
 	if (share_is_file(*file) && fstat(*file, &info) == 0 && (uint64_t)info.st_size >= size
 	    && share_is_signed(*file, offset, &handle->token)) {
