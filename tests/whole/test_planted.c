@@ -223,6 +223,8 @@ static const struct planted {
 	{"race", "good_in_place", {4, 50, 1}, NULL},
 	{"race", "good_flags", {1, 128, 1}, NULL},
 	{"race", "neighbour_bytes", ONE_BLOCK, "by another thread of its |of shared memory", -1},
+	{"race", "word_and_halves", ONE_BLOCK,
+		"this write and a read by another thread of its warp|of shared memory", -1},
 	{"race", "good_short_block", {1, 16, 1}, NULL},
 	{"race", "good_short_block", {1, 8, 1}, NULL},
 	{"race", "bytes_of_all", {2, 64, 1}, "this write and a write by another block: byte ", -1},

@@ -451,7 +451,7 @@ static void race_tell(struct rt_warp *warp, const struct race_mark *old, bool ol
 /* All reads of these bytes come before a write of them. */
 static void race_end_reads(struct race_mark *read, uint32_t bytes)
 {
-	read->bytes = read->is_by_byte ? read->bytes & ~bytes & 15 : 0;
+	read->bytes = read->bytes & ~bytes & 15;
 	read->is_there &= read->bytes != 0;
 }
 

@@ -493,3 +493,18 @@ extern "C" __global__ void bytes_of_all(int *a)
 	unsigned char *bytes = (unsigned char *)a + FIX(blockIdx.x * blockDim.x) BUG(0);
 	bytes[threadIdx.x] = blockIdx.x; // bytes_of_all
 }
+
+// A thread reads a word, of which it and its neighbour write a half each.
+extern "C" __global__ void word_and_halves(int *a)
+{
+	__shared__ int words[32];
+	short *halves = (short *)words;
+	int sum = 0;
+	halves[threadIdx.x] = a[threadIdx.x];
+	__syncthreads();
+	if (threadIdx.x % 2 == 0) {
+		sum = words[threadIdx.x / 2]; // word_and_halves
+	}
+	FIX(__syncthreads();)
+	halves[threadIdx.x] = sum ^ sum >> 16; // word_and_halves
+}
