@@ -367,8 +367,7 @@ uint32_t access_check(struct rt_warp *warp, uint32_t access, uint32_t var)
 		left &= left - 1;
 		left = is_exact ? left : access_find_outside(&one, left, range);
 	}
-	if (kernel->checks & check_bit(CHECK_INIT)
-	    && (one.kind == RT_USES || one.kind == RT_CHANGES)) {
+	if (kernel->checks & check_bit(CHECK_INIT) && one.kind == RT_USES) {
 		access_check_init(&one, warp->gathers);
 	}
 	if (is_exact) {

@@ -15,6 +15,8 @@
 #include "base/alloc.h"
 #include "cpu/ir/cfg.h"
 
+#include <string.h>
+
 struct uses_search {
 	uint8_t *used;
 	bool changed;
@@ -111,11 +113,22 @@ static bool uses_mark_halves(struct uses_search *u, const struct ptx_inst *inst)
 	return false;
 }
 
+bool uses_exchanges(const struct ptx_inst *inst)
+{
+	return (inst->op == PTX_OP_ATOM || inst->op == PTX_OP_ATOM_WIDE)
+		&& ptx_has(&inst->mods, PTX_MOD_EXCH);
+}
+
 /* Mark what an instruction reads, but for what it copies to where nothing depends on it. */
 static void uses_mark_reads(struct uses_search *u, struct ptx_inst inst)
 {
-	const size_t copied = inst.operand_count > 1 ? uses_count_copied(&inst) : 0;
 	struct ptx_operand operands[8];
+	if (uses_exchanges(&inst)) { // it stores the value as it is
+		memcpy(operands, inst.operands, inst.operand_count * sizeof(*operands));
+		operands[2] = (struct ptx_operand){.kind = PTX_INT};
+		inst.operands = operands;
+	}
+	const size_t copied = inst.operand_count > 1 ? uses_count_copied(&inst) : 0;
 	if (copied == 0 || inst.operand_count > countof(operands)) {
 		cfg_visit(&inst, false, uses_mark, u);
 		return;
@@ -167,26 +180,45 @@ struct uses_chain {
 	size_t count;
 };
 
-/* The place of a register in the chain, plus 1; 0: it is not there. */
-static size_t uses_in_chain(const struct uses_chain *chain, unsigned reg)
+/* Which values of the chain an operand has. */
+enum uses_found { USES_NOT_FOUND, USES_COPY, USES_COMPUTED };
+
+static enum uses_found uses_in_chain(const struct uses_chain *chain, unsigned reg)
 {
 	for (size_t i = chain->count; i > 0; i--) {
 		if (chain->regs[i - 1] == reg) {
-			return i;
+			return chain->is_computed[i - 1] ? USES_COMPUTED : USES_COPY;
 		}
 	}
-	return 0;
+	return USES_NOT_FOUND;
 }
 
-static size_t uses_operand_in_chain(const struct uses_chain *chain,
+static enum uses_found uses_operand_in_chain(const struct uses_chain *chain,
 	const struct ptx_operand *operand)
 {
 	const bool is_address = operand->kind == PTX_ADDRESS && operand->has_base;
-	return operand->kind == PTX_REG || is_address ? uses_in_chain(chain, operand->reg) : 0;
+	enum uses_found found = USES_NOT_FOUND;
+	for (size_t i = 0; operand->kind == PTX_VECTOR && i < operand->count; i++) {
+		const enum uses_found of = uses_operand_in_chain(chain, &operand->elements[i]);
+		found = of > found ? of : found;
+	}
+	return operand->kind == PTX_REG || is_address ? uses_in_chain(chain, operand->reg) : found;
+}
+
+static void uses_add_to_chain(struct uses_chain *chain, const struct ptx_operand *to,
+	bool is_computed)
+{
+	for (size_t i = 0; to->kind == PTX_VECTOR && i < to->count; i++) {
+		uses_add_to_chain(chain, &to->elements[i], is_computed);
+	}
+	if (to->kind == PTX_REG && chain->count < countof(chain->regs)) {
+		chain->is_computed[chain->count] = is_computed;
+		chain->regs[chain->count++] = to->reg;
+	}
 }
 
 /* Whether the result depends on each register that the instruction reads, from the operand
- * `first` on: a selection may ignore some, and a predicate that is combined with another one. */
+ * `first` on: a selection may ignore some, and a condition that is combined with another one. */
 static bool uses_carries(const struct ptx_inst *inst, size_t *first)
 {
 	*first = 1;
@@ -197,21 +229,15 @@ static bool uses_carries(const struct ptx_inst *inst, size_t *first)
 	case PTX_OP_SETP:
 	case PTX_OP_FSETP:
 		return inst->operand_count == 3 && inst->operands[0].kind == PTX_REG;
-	case PTX_OP_MOV:
-	case PTX_OP_CVT:
-	case PTX_OP_ADD:
-	case PTX_OP_SUB:
-	case PTX_OP_MUL:
-	case PTX_OP_MAD:
-	case PTX_OP_NEG:
-	case PTX_OP_FADD:
-	case PTX_OP_FSUB:
-	case PTX_OP_FMUL:
-	case PTX_OP_FMA:
-	case PTX_OP_FDIV:
-		return inst->operands[0].kind == PTX_REG;
-	default:
+	case PTX_OP_AND:
+	case PTX_OP_OR:
+		return inst->operands[2].kind == PTX_INT;
+	case PTX_OP_LOP3:
+	case PTX_OP_PRMT:
+	case PTX_OP_SLCT:
 		return false;
+	default:
+		return ptx_computes(inst->op) && inst->types[0] != PTX_PRED;
 	}
 }
 
@@ -219,34 +245,35 @@ static bool uses_carries(const struct ptx_inst *inst, size_t *first)
 static void uses_extend_chain(struct uses_chain *chain, const struct ptx_inst *inst)
 {
 	size_t first;
-	if (inst->has_guard || !uses_carries(inst, &first)) {
+	if (inst->has_guard || inst->operand_count == 0 || !uses_carries(inst, &first)) {
 		return;
 	}
+	enum uses_found found = USES_NOT_FOUND;
 	for (size_t i = first; i < inst->operand_count; i++) {
-		const size_t from = uses_operand_in_chain(chain, &inst->operands[i]);
-		if (from > 0 && chain->count < countof(chain->regs)) {
-			const bool copies = i <= uses_count_copied(inst);
-			chain->is_computed[chain->count] = !copies || chain->is_computed[from - 1];
-			chain->regs[chain->count++] = inst->operands[0].reg;
-			return;
-		}
+		enum uses_found of = uses_operand_in_chain(chain, &inst->operands[i]);
+		of = of == USES_COPY && i > uses_count_copied(inst) ? USES_COMPUTED : of;
+		found = of > found ? of : found;
+	}
+	if (found != USES_NOT_FOUND) {
+		uses_add_to_chain(chain, &inst->operands[0], found == USES_COMPUTED);
 	}
 }
 
 /* Whether an instruction other than a computation depends on the chain. */
 static bool uses_ends_chain(const struct uses_chain *chain, const struct ptx_inst *inst)
 {
-	const bool writes = inst->op == PTX_OP_ST || inst->op == PTX_OP_ATOM
-		|| inst->op == PTX_OP_RED;
+	const char *spelling = ptx_rows[inst->op].spelling;
+	const bool copies = inst->op == PTX_OP_ST || uses_exchanges(inst);
+	const bool writes = copies || strcmp(spelling, "atom") == 0 || strcmp(spelling, "red") == 0;
 	if (inst->has_guard) {
 		return (writes || inst->op == PTX_OP_BRA) && uses_in_chain(chain, inst->guard);
 	}
 	for (size_t i = 0; i < inst->operand_count; i++) {
-		const size_t from = uses_operand_in_chain(chain, &inst->operands[i]);
+		const enum uses_found found = uses_operand_in_chain(chain, &inst->operands[i]);
 		const bool is_place = inst->operands[i].kind == PTX_ADDRESS
 			&& inst->operands[i].bracketed;
-		if (from > 0 && (is_place || (writes && (inst->op != PTX_OP_ST
-				|| chain->is_computed[from - 1])))) {
+		if ((found != USES_NOT_FOUND && is_place)
+		    || (writes && found > (copies ? USES_COPY : USES_NOT_FOUND))) {
 			return true;
 		}
 	}
@@ -257,11 +284,10 @@ bool uses_surely(const struct ptx_func *func, const struct ptx_block *block,
 	const struct ptx_inst *load)
 {
 	struct uses_chain chain = {.count = 0};
-	if (load->operands[0].kind != PTX_REG || load < func->insts
-	    || load >= func->insts + block->end) {
+	if (load < func->insts || load >= func->insts + block->end) {
 		return false;
 	}
-	chain.regs[chain.count++] = load->operands[0].reg;
+	uses_add_to_chain(&chain, &load->operands[0], false);
 	for (const struct ptx_inst *inst = load + 1; inst < func->insts + block->end; inst++) {
 		if (uses_ends_chain(&chain, inst)) {
 			return true;

@@ -12,6 +12,8 @@ enum { USES_LOW = 1, USES_HIGH = 2 };
 uint8_t *uses_analyze(const struct ptx_func *func);
 /* Whether some of what a load writes decides something. */
 bool uses_of_load(const uint8_t *uses, const struct ptx_inst *load);
+/* Whether an atomic operation only exchanges: it loads a value and stores another one. */
+bool uses_exchanges(const struct ptx_inst *inst);
 /* Whether what an instruction loads surely decides something before the end of its block: a branch,
  * whether there is a store, an address, or a result that is stored. */
 bool uses_surely(const struct ptx_func *func, const struct ptx_block *block,

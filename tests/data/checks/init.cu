@@ -199,6 +199,40 @@ KERNEL(init_fixed_result)
 	out[T] = 3 * h[3] + n; // init_fixed_result
 }
 
+KERNEL(init_fixed_bits)
+{
+	__shared__ int h[4];
+	if (T < 3 FIX(+ 1)) {
+		h[T] = T;
+	}
+	__syncthreads();
+	out[T] = (h[3] ^ n) >> 1; // init_fixed_bits
+}
+
+KERNEL(init_fixed_vector)
+{
+	__shared__ int4 h;
+	FIX(h = make_int4(1, 2, 3, n);)
+	BUG(((int *)&h)[n] = n;)
+	__syncthreads();
+	int4 v = h; // init_fixed_vector
+	*(int2 *)(out + 2 * (T & 15)) = make_int2(v.x, v.w * 3);
+}
+
+KERNEL(init_counter)
+{
+	int old;
+	asm volatile("{ .shared .align 4 .u32 count; "
+		FIX("st.shared.u32 [count], 0; bar.sync 0; ")
+		"atom.shared.add.u32 %0, [count], %1; }" : "=r"(old) : "r"(n)); // init_counter
+	out[T] = old;
+}
+
+KERNEL(init_exchange)
+{
+	out[T] = atomicExch((int *)in + T FIX(/ 2), n) + n; // init_exchange
+}
+
 KERNEL(init_heap)
 {
 	int *own = (int *)malloc(8);
@@ -206,6 +240,14 @@ KERNEL(init_heap)
 	FIX(own[1] = 0;)
 	out[T] = own[n] + 1; // init_heap
 	free(own);
+}
+
+KERNEL(good_exchange)
+{
+	__shared__ int last;
+	atomicExch(&last, T);
+	__syncthreads();
+	out[T] = atomicExch((int *)in + T, last);
 }
 
 KERNEL(good_copy)

@@ -669,6 +669,16 @@ static void check_watch(struct emit *e, const struct ptx_inst *inst, struct chec
 	}
 }
 
+/* Whether an operation, which is not a plain load, uses what it reads. */
+static bool check_uses_old(const struct emit *e, const struct ptx_inst *inst,
+	const struct check_site *site)
+{
+	const bool is_atomic = site->kind == RT_CHANGES;
+	return e->questions && e->checks & check_bit(CHECK_INIT)
+		&& (is_atomic || (site->lines > 0 && site->kind == RT_READS))
+		&& ((is_atomic && !uses_exchanges(inst)) || uses_of_load(e->uses, inst));
+}
+
 static void check_place(struct emit *e, const struct ptx_inst *inst, const struct check_site *site)
 {
 	LLVMValueRef at = check_addresses(e, inst, site);
@@ -680,16 +690,12 @@ static void check_place(struct emit *e, const struct ptx_inst *inst, const struc
 		at = ir_add(e, at, check_matrix_offsets(e, inst, site));
 	}
 	const bool asks = e->questions && !check_is_clear(site);
-	const bool asks_init = asks && e->checks & check_bit(CHECK_INIT);
-	if (asks_init && site->kind == RT_CHANGES) {
-		check_ask(e, site, at, lanes);
-	} else if (asks && site->size > 0) {
+	if (asks && site->size > 0) {
 		check_ask(e, site, at, check_has_distances(e, inst, site)
 			? check_doubtful_at_once(e, inst, site, at, lanes)
 			: check_doubtful(e, site, at, lanes));
 	}
-	if (asks_init && site->lines > 0 && site->kind == RT_READS
-	    && uses_of_load(e->uses, inst)) {
+	if (check_uses_old(e, inst, site)) {
 		struct check_site uses = *site;
 		uses.kind = RT_USES;
 		check_ask(e, &uses, at, lanes);
@@ -734,7 +740,8 @@ void emit_check(struct emit *e, const struct ptx_inst *inst)
 		emit_u32(e, (uint64_t)inst->line));
 	for (size_t i = 0; i < count; i++) {
 		sites[i].slot = check_slot(e, sites[i].place);
-		if (!check_is_clear(&sites[i]) || check_is_watched(e, &sites[i])) {
+		if (!check_is_clear(&sites[i]) || check_is_watched(e, &sites[i])
+		    || check_uses_old(e, inst, &sites[i])) {
 			check_place(e, inst, &sites[i]);
 		}
 	}
