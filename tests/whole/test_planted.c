@@ -171,6 +171,7 @@ static const struct planted {
 	{"init", "good_exchange", ONE_BLOCK, NULL},
 	{"init", "good_copy", ONE_BLOCK, NULL},
 	{"init", "good_bytes", ONE_BLOCK, NULL},
+	{"init", "good_rotated", ONE_BLOCK, NULL},
 	{"init", "good_padding", ONE_BLOCK, NULL},
 	{"init", "good_halves", ONE_BLOCK, NULL},
 	{"init", "good_flag", ONE_BLOCK, NULL},

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds the values that a kernel only copies: from a load by moves, shifts that put bytes together,
- * selections and shuffles to a store.  All other values decide something: an address, a branch, or
- * the result of an instruction that computes.
+ * Finds the values that a kernel only copies: from a load by moves, shifts and fields of whole
+ * bytes, selections and shuffles to a store.  All other values decide something: an address, a
+ * branch, or the result of an instruction that computes.
  *
  * valgrind's memcheck has the same rule: copying what was never written is not a mistake, since the
  * padding of a struct is copied, too, but computing with it is one.  The analysis does not follow
@@ -50,13 +50,26 @@ static bool uses_is_int(enum ptx_type type)
 	return class == 'b' || class == 'u' || class == 's';
 }
 
+/* Whether an operand is a constant number of bytes, in bits. */
+static bool uses_is_bytes(const struct ptx_operand *operand)
+{
+	return operand->kind == PTX_INT && operand->value % 8 == 0;
+}
+
 /* How many operands, from the second on, an instruction only copies. */
 static size_t uses_count_copied(const struct ptx_inst *inst)
 {
+	const struct ptx_operand *operands = inst->operands;
 	switch (inst->op) {
 	case PTX_OP_SHL:
 	case PTX_OP_SHR: // of bytes to their places
-		return inst->operands[2].kind == PTX_INT && inst->operands[2].value % 8 == 0;
+		return uses_is_bytes(&operands[2]);
+	case PTX_OP_BFE:
+		return uses_is_bytes(&operands[2]) && uses_is_bytes(&operands[3]);
+	case PTX_OP_BFI:
+		return uses_is_bytes(&operands[3]) && uses_is_bytes(&operands[4]) ? 2 : 0;
+	case PTX_OP_SHF:
+		return uses_is_bytes(&operands[3]) ? 2 : 0;
 	case PTX_OP_MOV:
 	case PTX_OP_SHFL:
 	case PTX_OP_SHFL_SYNC:
@@ -81,7 +94,8 @@ static unsigned uses_halves(const struct ptx_inst *inst, unsigned halves)
 		&& (ptx_type_size(inst->types[0]) <= 4 || ptx_type_size(inst->types[1]) <= 4);
 	const bool is_right = inst->op == PTX_OP_SHR && inst->operands[2].value == 32;
 	const bool is_left = inst->op == PTX_OP_SHL && inst->operands[2].value == 32;
-	const bool is_shift = inst->op == PTX_OP_SHR || inst->op == PTX_OP_SHL;
+	const bool is_shift = inst->op == PTX_OP_SHR || inst->op == PTX_OP_SHL
+		|| inst->op == PTX_OP_BFE || inst->op == PTX_OP_BFI;
 	return halves == 0 ? 0 : is_half ? USES_LOW
 		: is_right ? USES_HIGH
 		: is_left ? (halves & USES_HIGH ? USES_LOW : 0)

@@ -262,6 +262,13 @@ KERNEL(good_bytes)
 	}
 }
 
+KERNEL(good_rotated)
+{
+	unsigned v = in[T], w;
+	asm("bfe.u32 %0, %1, 8, 16; bfi.b32 %0, %0, %1, 16, 16;" : "=&r"(w) : "r"(v));
+	out[T] = T & 1 ? w : v << 8 | v >> 24;
+}
+
 KERNEL(good_padding)
 {
 	if (T < 16) {
