@@ -122,6 +122,21 @@ static struct jitlink_driver {
 
 static bool jitlink_is_there;
 
+static struct {
+	pthread_mutex_t lock;
+	struct jitlink *first;
+} jitlink_all = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void jitlink_lock(void)
+{
+	pthread_mutex_lock(&jitlink_all.lock);
+}
+
+static void jitlink_unlock(void)
+{
+	pthread_mutex_unlock(&jitlink_all.lock);
+}
+
 static void jitlink_find(void)
 {
 	static const struct dl_row calls[] = {
@@ -152,6 +167,7 @@ static void jitlink_find(void)
 	};
 	jitlink_is_there = front_fill(jitlink_part, calls, countof(calls), &jitlink_calls)
 		&& front_fill_driver(jitlink_part, driver, countof(driver), &jitlink_driver);
+	pthread_atfork(jitlink_lock, jitlink_unlock, jitlink_unlock);
 }
 
 static bool jitlink_open(void)
@@ -163,23 +179,18 @@ static bool jitlink_open(void)
 
 /* --- Handles --- */
 
-static struct {
-	pthread_mutex_t lock;
-	struct jitlink *first;
-} jitlink_all = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
 static void jitlink_insert(struct jitlink *link)
 {
-	pthread_mutex_lock(&jitlink_all.lock);
+	jitlink_lock();
 	link->next = jitlink_all.first;
 	jitlink_all.first = link;
-	pthread_mutex_unlock(&jitlink_all.lock);
+	jitlink_unlock();
 }
 
 /* The link of a handle, which `remove` takes off the list; NULL if there is none. */
 static struct jitlink *jitlink_search(nvJitLinkHandle handle, bool remove)
 {
-	pthread_mutex_lock(&jitlink_all.lock);
+	jitlink_lock();
 	struct jitlink **at = &jitlink_all.first;
 	while (*at && (*at)->theirs != handle) {
 		at = &(*at)->next;
@@ -188,7 +199,7 @@ static struct jitlink *jitlink_search(nvJitLinkHandle handle, bool remove)
 	if (link && remove) {
 		*at = link->next;
 	}
-	pthread_mutex_unlock(&jitlink_all.lock);
+	jitlink_unlock();
 	return link;
 }
 

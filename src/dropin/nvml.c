@@ -155,6 +155,23 @@ static struct {
 
 /* --- The library --- */
 
+/* A process that has only asked NVML may fork while another of its threads asks; the lock is held
+ * around each question to the driver, so that no lock of the driver stays taken in the child. */
+static void nvml_lock(void)
+{
+	pthread_mutex_lock(&nvml.lock);
+}
+
+static void nvml_unlock(void)
+{
+	pthread_mutex_unlock(&nvml.lock);
+}
+
+static void nvml_watch_forks(void)
+{
+	pthread_atfork(nvml_lock, nvml_unlock, nvml_unlock);
+}
+
 static nvmlReturn_t nvml_find_driver(void)
 {
 	CUuuid id;
@@ -176,8 +193,10 @@ static nvmlReturn_t nvml_find_driver(void)
 
 API(nvmlInitWithFlags, unsigned flags)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	(void)flags;
-	pthread_mutex_lock(&nvml.lock);
+	pthread_once(&once, nvml_watch_forks);
+	nvml_lock();
 	nvmlReturn_t result = nvml.driver ? NVML_SUCCESS : nvml_find_driver();
 	if (result == NVML_SUCCESS && nvml.inits++ == 0) {
 		struct kudzu_device facts;
@@ -187,7 +206,7 @@ API(nvmlInitWithFlags, unsigned flags)
 			nvml.devices[nvml.count].number = nvml.count;
 		}
 	}
-	pthread_mutex_unlock(&nvml.lock);
+	nvml_unlock();
 	return result;
 }
 
@@ -199,18 +218,18 @@ API_ALIAS(nvmlInit, nvmlInit_v2);
 
 static nvmlReturn_t nvml_check_init(void)
 {
-	pthread_mutex_lock(&nvml.lock);
+	nvml_lock();
 	const bool ready = nvml.inits > 0;
-	pthread_mutex_unlock(&nvml.lock);
+	nvml_unlock();
 	return ready ? NVML_SUCCESS : NVML_ERROR_UNINITIALIZED;
 }
 
 API(nvmlShutdown, void)
 {
-	pthread_mutex_lock(&nvml.lock);
+	nvml_lock();
 	const bool ready = nvml.inits > 0;
 	nvml.inits -= ready;
-	pthread_mutex_unlock(&nvml.lock);
+	nvml_unlock();
 	return ready ? NVML_SUCCESS : NVML_ERROR_UNINITIALIZED;
 }
 
@@ -359,6 +378,14 @@ API(nvmlDeviceGetHandleByIndex_v2, unsigned index, nvmlDevice_t *out)
 }
 API_ALIAS(nvmlDeviceGetHandleByIndex, nvmlDeviceGetHandleByIndex_v2);
 
+static bool nvml_describe(unsigned index, struct kudzu_device *facts)
+{
+	nvml_lock();
+	const bool found = nvml.driver->describe_device(index, facts);
+	nvml_unlock();
+	return found;
+}
+
 /* What the driver says of a device, for a call that has a result to fill. */
 static nvmlReturn_t nvml_ask(nvmlDevice_t device, const void *out, struct kudzu_device *facts)
 {
@@ -368,8 +395,7 @@ static nvmlReturn_t nvml_ask(nvmlDevice_t device, const void *out, struct kudzu_
 	}
 	for (unsigned i = 0; i < nvml.count; i++) {
 		if (device == &nvml.devices[i]) {
-			return nvml.driver->describe_device(i, facts) ? NVML_SUCCESS
-				: NVML_ERROR_GPU_IS_LOST;
+			return nvml_describe(i, facts) ? NVML_SUCCESS : NVML_ERROR_GPU_IS_LOST;
 		}
 	}
 	return NVML_ERROR_INVALID_ARGUMENT;
@@ -393,7 +419,7 @@ static nvmlReturn_t nvml_find_uuid(const char *text, const unsigned char *bytes,
 	struct kudzu_device facts;
 	char own[41];
 	for (unsigned i = 0; result == NVML_SUCCESS && i < nvml.count; i++) {
-		if (!nvml.driver->describe_device(i, &facts)) {
+		if (!nvml_describe(i, &facts)) {
 			continue;
 		}
 		nvml_write_uuid(own, &facts.uuid);

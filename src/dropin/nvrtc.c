@@ -40,6 +40,27 @@ static struct nvrtc_real {
 
 static bool nvrtc_is_there;
 
+/* A program that was last compiled for a cubin. */
+struct nvrtc_request {
+	struct nvrtc_request *next;
+	nvrtcProgram program;
+};
+
+static struct {
+	pthread_mutex_t lock;
+	struct nvrtc_request *first;
+} nvrtc_requests = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void nvrtc_lock(void)
+{
+	pthread_mutex_lock(&nvrtc_requests.lock);
+}
+
+static void nvrtc_unlock(void)
+{
+	pthread_mutex_unlock(&nvrtc_requests.lock);
+}
+
 static void nvrtc_find(void)
 {
 	static const struct dl_row rows[] = {
@@ -51,6 +72,7 @@ static void nvrtc_find(void)
 		{"nvrtcDestroyProgram", offsetof(struct nvrtc_real, destroy), true},
 	};
 	nvrtc_is_there = front_fill("nvrtc", rows, countof(rows), &nvrtc_real);
+	pthread_atfork(nvrtc_lock, nvrtc_unlock, nvrtc_unlock);
 }
 
 /* NVIDIA's functions; NULL if they are not there. */
@@ -62,16 +84,6 @@ static const struct nvrtc_real *nvrtc_get(void)
 }
 
 /* --- Programs that were last compiled for a cubin --- */
-
-struct nvrtc_request {
-	struct nvrtc_request *next;
-	nvrtcProgram program;
-};
-
-static struct {
-	pthread_mutex_t lock;
-	struct nvrtc_request *first;
-} nvrtc_requests = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Where the request of a program is, or the end of the list; the lock is held. */
 static struct nvrtc_request **nvrtc_search(nvrtcProgram program)
@@ -85,20 +97,20 @@ static struct nvrtc_request **nvrtc_search(nvrtcProgram program)
 
 static bool nvrtc_wants_cubin(nvrtcProgram program)
 {
-	pthread_mutex_lock(&nvrtc_requests.lock);
+	nvrtc_lock();
 	const bool found = *nvrtc_search(program);
-	pthread_mutex_unlock(&nvrtc_requests.lock);
+	nvrtc_unlock();
 	return found;
 }
 
 static void nvrtc_forget(nvrtcProgram program)
 {
-	pthread_mutex_lock(&nvrtc_requests.lock);
+	nvrtc_lock();
 	struct nvrtc_request **at = nvrtc_search(program), *request = *at;
 	if (request) {
 		*at = request->next;
 	}
-	pthread_mutex_unlock(&nvrtc_requests.lock);
+	nvrtc_unlock();
 	mem_free(request);
 }
 
@@ -107,10 +119,10 @@ static bool nvrtc_remember(nvrtcProgram program)
 	struct nvrtc_request *request = mem_zalloc(1, sizeof(*request));
 	if (request) {
 		request->program = program;
-		pthread_mutex_lock(&nvrtc_requests.lock);
+		nvrtc_lock();
 		request->next = nvrtc_requests.first;
 		nvrtc_requests.first = request;
-		pthread_mutex_unlock(&nvrtc_requests.lock);
+		nvrtc_unlock();
 	}
 	return request;
 }

@@ -8,7 +8,11 @@
 #include "driver.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define HEAD ".version 8.0\n.target sm_80\n.address_size 64\n"
 
@@ -202,6 +206,42 @@ static void make_mistakes(void *library)
 	destroy(&link);
 }
 
+static atomic_int is_over;
+
+static void *ask_always(void *handle)
+{
+	size_t size;
+	while (!is_over) {
+		cubin_size(handle, &size);
+	}
+	return handle;
+}
+
+/* Children can ask, whatever other threads of the process were asking. */
+static void fork_while_asked(void)
+{
+	static char unknown;
+	pthread_t threads[2];
+	for (int i = 0; i < 2; i++) {
+		expect(pthread_create(&threads[i], NULL, ask_always, &unknown) == 0, "a thread");
+	}
+	for (int i = 0; i < 100; i++) {
+		size_t size;
+		int status;
+		const pid_t child = fork();
+		if (child == 0) {
+			alarm(10);
+			_exit(cubin_size(&unknown, &size));
+		}
+		expect(waitpid(child, &status, 0) == child && WIFEXITED(status)
+			&& WEXITSTATUS(status) == 3, "a child that knows no such link");
+	}
+	is_over = 1;
+	for (int i = 0; i < 2; i++) {
+		pthread_join(threads[i], NULL);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *options[] = {"-arch=sm_90", "-lto"}, *bad[] = {"-bad"};
@@ -254,6 +294,7 @@ int main(int argc, char **argv)
 	limit_registers();
 	link_lto_code(library);
 	make_mistakes(library);
+	fork_while_asked();
 	printf("PASSED\n");
 	return 0;
 }

@@ -5,6 +5,8 @@
  * usage: monitor DEVICES
  */
 #include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,6 +142,43 @@ static void ask_in_child(void *device)
 	EXPECT(WEXITSTATUS(status), 0);
 }
 
+static int (*get_count)(unsigned *);
+static atomic_int is_over;
+
+static void *ask_always(void *unused)
+{
+	unsigned count;
+	while (!is_over) {
+		get_count(&count);
+	}
+	return unused;
+}
+
+/* A child may ask, whatever other threads of the process were asking. */
+static void fork_while_asked(void)
+{
+	pthread_t threads[2];
+	*(void **)&get_count = dlsym(nvml, "nvmlDeviceGetCount_v2");
+	for (int i = 0; i < 2; i++) {
+		EXPECT(pthread_create(&threads[i], NULL, ask_always, NULL), 0);
+	}
+	for (int i = 0; i < 100; i++) {
+		unsigned count;
+		int status;
+		const pid_t child = fork();
+		if (child == 0) {
+			alarm(10);
+			_exit(get_count(&count));
+		}
+		EXPECT(waitpid(child, &status, 0) == child && WIFEXITED(status), 1);
+		EXPECT(WEXITSTATUS(status), SUCCESS);
+	}
+	is_over = 1;
+	for (int i = 0; i < 2; i++) {
+		pthread_join(threads[i], NULL);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const unsigned devices = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
@@ -168,6 +207,7 @@ int main(int argc, char **argv)
 	}
 	EXPECT(NVML(DeviceGetHandleByIndex_v2, 0, &device), SUCCESS);
 	ask_in_child(device);
+	fork_while_asked();
 	EXPECT(CU(DeviceGetCount, &count), 3); /* nothing has called cuInit here */
 	ask_process(device);
 	count = 0;
