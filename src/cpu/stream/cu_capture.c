@@ -529,12 +529,17 @@ CUresult capture_update(const char *call, struct stream *stream, const CUgraphNo
 	graph_lock();
 	CUresult result = capture_check_nodes(call, capture->graph, nodes, count);
 	graph_unlock();
-	if (result == CUDA_SUCCESS && !frontier_reserve(frontier, frontier->count + count)) {
-		result = api_no_memory(call);
+	if (result != CUDA_SUCCESS) {
+		return result;
 	}
-	if (result == CUDA_SUCCESS) {
-		frontier->count = replace ? 0 : frontier->count;
-		frontier_add(frontier, nodes, data, count);
+	// The lists may be parts of the stream's own, which cuStreamGetCaptureInfo gives out.
+	struct frontier made = {0};
+	if (!frontier_add(&made, frontier->nodes, frontier->data, replace ? 0 : frontier->count)
+	    || !frontier_add(&made, nodes, data, count)) {
+		frontier_free(&made);
+		return api_no_memory(call);
 	}
-	return result;
+	frontier_free(frontier);
+	*frontier = made;
+	return CUDA_SUCCESS;
 }

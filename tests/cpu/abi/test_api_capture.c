@@ -326,6 +326,37 @@ START_TEST(dependencies_can_be_read_and_changed)
 }
 END_TEST
 
+/* cuStreamGetCaptureInfo gives out the list itself. */
+START_TEST(dependencies_can_be_a_part_of_what_they_were)
+{
+	enum { ALL = 16 };
+	CUgraphNode all[ALL];
+	CUstreamCaptureStatus status;
+	CUgraph graph;
+	const CUgraphNode *nodes;
+	size_t count = 0;
+	begin(stream);
+	OK(cuStreamGetCaptureInfo_v2(stream, &status, NULL, &graph, NULL, NULL));
+	for (size_t i = 0; i < ALL; i++) {
+		all[i] = add_empty(graph, NULL, 0);
+	}
+	OK(cuStreamUpdateCaptureDependencies(stream, all, ALL,
+		CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+	OK(cuStreamGetCaptureInfo_v2(stream, &status, NULL, NULL, &nodes, &count));
+	OK(cuStreamUpdateCaptureDependencies(stream, (CUgraphNode *)nodes + 1, ALL - 1,
+		CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+	OK(cuStreamGetCaptureInfo_v2(stream, &status, NULL, NULL, &nodes, &count));
+	ck_assert_uint_eq(count, ALL - 1);
+	OK(cuStreamUpdateCaptureDependencies(stream, (CUgraphNode *)nodes, count, 0));
+	OK(cuStreamGetCaptureInfo_v2(stream, &status, NULL, NULL, &nodes, &count));
+	ck_assert_uint_eq(count, ALL - 1);
+	for (size_t i = 0; i < count; i++) {
+		ck_assert_ptr_eq(nodes[i], all[i + 1]);
+	}
+	OK(cuGraphDestroy(end(stream)));
+}
+END_TEST
+
 START_TEST(graph_that_exists_can_be_captured_into)
 {
 	CUdeviceptr word = (CUdeviceptr)(uintptr_t)&words[8];
@@ -685,7 +716,9 @@ SUITE(api_capture)
 	tc = add_case(suite, "streams", capture_setup, teardown);
 	tcase_add_tests(tc, 1, events_fork_and_join_streams, fork_that_is_not_joined_fails,
 		forked_stream_may_go_before_the_end, external_events_become_nodes,
-		dependencies_can_be_read_and_changed, graph_that_exists_can_be_captured_into);
+		dependencies_can_be_read_and_changed,
+		dependencies_can_be_a_part_of_what_they_were,
+		graph_that_exists_can_be_captured_into);
 	tc = add_case(suite, "refused", capture_setup, teardown);
 	tcase_add_loop_test(tc, what_a_capture_cannot_see_invalidates_it, 0, countof(bad_rows));
 	tcase_add_loop_test(tc, a_graph_cannot_be_launched_into_a_capture, 0, 3);
