@@ -265,6 +265,9 @@ static CUresult node_set_child(const char *call, struct graph_node *node, struct
 	if (child->has_memory) {
 		graph_mark_memory(node->graph);
 	}
+	if (child->has_conditions) {
+		graph_mark_conditions(node->graph);
+	}
 	node_data_release(node->data);
 	node->data = data;
 	return CUDA_SUCCESS;

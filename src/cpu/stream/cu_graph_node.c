@@ -780,7 +780,7 @@ bool graph_suits(const struct graph *graph, bool is_in_body)
 CUresult node_add(const char *call, struct graph *graph, struct node_data *data,
 	struct graph *child, const struct dependencies *from, struct graph_node **out)
 {
-	const bool had_memory = graph->has_memory;
+	const bool had_memory = graph->has_memory, had_conditions = graph->has_conditions;
 	CUresult result = node_check_memory(call, graph, data);
 	if (result == CUDA_SUCCESS && !(*out = graph_add(graph, data, child))) {
 		result = api_no_memory(call);
@@ -802,6 +802,7 @@ CUresult node_add(const char *call, struct graph *graph, struct node_data *data,
 		(*out)->child = NULL;
 		graph_remove(*out);
 		graph->has_memory = had_memory;
+		graph->has_conditions = had_conditions;
 	}
 	return result;
 }

@@ -215,6 +215,41 @@ START_TEST(a_kernel_that_sets_no_condition_fails)
 }
 END_TEST
 
+START_TEST(a_node_that_was_not_added_leaves_the_graph_as_it_was)
+{
+	CUgraph graph = new_graph(), clone = NULL;
+	CUgraphNodeParams params = node_params(new_condition(graph, 1), CU_GRAPH_COND_TYPE_IF, 1);
+	CUgraphNode node = (CUgraphNode)(void *)graph;
+	FAILS(INVALID_VALUE, cuGraphAddNode(&node, graph, &node, 1, &params));
+	OK(cuGraphClone(&clone, graph));
+	OK(cuGraphDestroy(clone));
+	OK(cuGraphAddNode(&node, graph, NULL, 0, &params));
+	FAILS(NOT_SUPPORTED, cuGraphClone(&clone, graph));
+	OK(cuGraphDestroy(graph));
+}
+END_TEST
+
+START_TEST(a_child_with_conditions_can_replace_another)
+{
+	CUgraph graph = new_graph(), empty = new_graph(), child = new_graph(), clone = NULL;
+	CUgraphNodeParams inner = node_params(new_condition(child, 1), CU_GRAPH_COND_TYPE_IF, 1);
+	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_GRAPH, .graph = {empty,
+		CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE}};
+	CUgraphExec second = NULL;
+	CUgraphNode node, within;
+	OK(cuGraphAddNode(&within, child, NULL, 0, &inner));
+	OK(cuGraphAddNode(&node, graph, NULL, 0, &params));
+	params.graph.graph = child;
+	params.graph.ownership = CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE;
+	OK(cuGraphNodeSetParams(node, &params));
+	FAILS(NOT_SUPPORTED, cuGraphClone(&clone, graph));
+	CUgraphExec exec = new_exec(graph);
+	FAILS(NOT_SUPPORTED, cuGraphInstantiateWithFlags(&second, graph, 0));
+	release_graph(exec, graph);
+	OK(cuGraphDestroy(empty));
+}
+END_TEST
+
 SUITE(api_condition)
 {
 	Suite *suite = suite_create("api_condition");
@@ -222,6 +257,8 @@ SUITE(api_condition)
 	tcase_add_checked_fixture(tcase, condition_setup, NULL);
 	tcase_add_test(tcase, loops_can_be_nested);
 	tcase_add_test(tcase, bodies_take_few_kinds_of_nodes);
+	tcase_add_test(tcase, a_node_that_was_not_added_leaves_the_graph_as_it_was);
+	tcase_add_test(tcase, a_child_with_conditions_can_replace_another);
 	tcase_add_test(tcase, a_condition_without_a_default_keeps_its_value);
 	tcase_add_test(tcase, a_kernel_that_sets_no_condition_fails);
 	tcase = suite_add_case(suite, "timeout");
