@@ -27,7 +27,7 @@ static struct {
 	struct profile_kernel *kernels;
 	int file;       /* -1: there is none, */
 	bool is_regular; /* else it is written at the end only, */
-	pid_t process;  /* or it is this process's: its children do not write it */
+	_Atomic(pid_t) process; /* or it is this process's: its children do not write it */
 } profile = {.lock = PTHREAD_MUTEX_INITIALIZER, .file = -1};
 
 /* --- The file --- */
@@ -43,8 +43,12 @@ static bool profile_write_now(bool is_end)
 {
 	struct str text = STR_INIT;
 	bool ok = true;
+	/* In a child the lock may stay taken, by a thread that is not there. */
+	if (atomic_load(&profile.process) != getpid()) {
+		return true;
+	}
 	pthread_mutex_lock(&profile.lock);
-	if (profile.file >= 0 && profile.process == getpid() && (is_end || profile.is_regular)) {
+	if (is_end || profile.is_regular) {
 		profile_write_all(&text, profile.kernels);
 		errno = text.failed ? ENOMEM : errno;
 		ok = !text.failed && profile_write_file(&text);

@@ -15,8 +15,11 @@
 #include "support/suite.h"
 
 #include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { BLOCKS = 3, THREADS = 96, WARPS = BLOCKS * THREADS / 32, TRIPS = 5, LINE = 128 };
@@ -422,6 +425,37 @@ START_TEST(a_file_that_cannot_be_written_stops_cuInit)
 }
 END_TEST
 
+static void *profile_write_always(void *is_over)
+{
+	while (!atomic_load((atomic_bool *)is_over)) {
+		(void)profile_write();
+	}
+	return NULL;
+}
+
+/* The child has the lock as the other thread had it. */
+START_TEST(a_child_ends_though_the_profile_was_being_written)
+{
+	atomic_bool is_over = false;
+	pthread_t thread;
+	setup();
+	ck_assert_int_eq(pthread_create(&thread, NULL, profile_write_always, &is_over), 0);
+	for (int i = 0; i < 20; i++) {
+		int status;
+		const pid_t child = fork();
+		if (child == 0) {
+			alarm(10);
+			_exit(profile_write() ? 0 : 1);
+		}
+		ck_assert_int_eq(waitpid(child, &status, 0), child);
+		ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	}
+	atomic_store(&is_over, true);
+	pthread_join(thread, NULL);
+	teardown();
+}
+END_TEST
+
 START_TEST(running_out_of_memory_fails_a_compile)
 {
 	static const char text[] = TOP FILES HEAD AT(7) "bar.sync 0;\n" TAIL;
@@ -455,6 +489,7 @@ SUITE(profile)
 	tcase_add_test(tc, code_of_a_profile_is_for_profiles_alone);
 	tcase_add_test(tc, perf_is_told_names_and_lines);
 	tcase_add_test(tc, a_file_that_cannot_be_written_stops_cuInit);
+	tcase_add_test(tc, a_child_ends_though_the_profile_was_being_written);
 	tcase_add_test(tc, running_out_of_memory_fails_a_compile);
 	tc = suite_add_case(suite, "samples");
 	tcase_add_checked_fixture(tc, profile_setup, store_folder_remove);
