@@ -8,7 +8,8 @@
  *
  * The handler counts in an array of the code, by the byte where the thread is.  A thread may be in
  * a function that the code has called.  The handler then takes the first word on the stack that
- * points into the code for the address to which that function returns.
+ * points into the code for the address to which that function returns.  A thread on its alternate
+ * signal stack is in a handler of the program, and what lies between the two stacks is unknown.
  *
  * The timers are made by system calls, since older C libraries have the functions for them in a
  * library of its own.  A SIGPROF of another origin goes to the handler that was there before.
@@ -56,6 +57,11 @@ static uintptr_t sample_find_return(const struct profile_code *code, uintptr_t t
 	return 0;
 }
 
+static bool sample_is_on(const stack_t *stack, uintptr_t top)
+{
+	return top - (uintptr_t)stack->ss_sp < stack->ss_size;
+}
+
 static void sample_take(struct profile_code *code, const ucontext_t *context, unsigned count)
 {
 #ifdef __x86_64__
@@ -69,7 +75,8 @@ static void sample_take(struct profile_code *code, const ucontext_t *context, un
 		return;
 	}
 	if (at - code->begin >= code->size) {
-		at = sample_find_return(code, top, sample_mine.stack);
+		at = sample_is_on(&context->uc_stack, top) ? 0
+			: sample_find_return(code, top, sample_mine.stack);
 	}
 	atomic_uint *slot = at - code->begin < code->size ? &code->samples[at - code->begin]
 		: &code->elsewhere;

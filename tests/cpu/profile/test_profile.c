@@ -16,10 +16,13 @@
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { BLOCKS = 3, THREADS = 96, WARPS = BLOCKS * THREADS / 32, TRIPS = 5, LINE = 128 };
@@ -456,6 +459,53 @@ START_TEST(a_child_ends_though_the_profile_was_being_written)
 }
 END_TEST
 
+static void profile_use_time(int number)
+{
+	struct timespec now = {0};
+	(void)number;
+	const long end = 50000000;
+	while (now.tv_sec == 0 && now.tv_nsec < end) {
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	}
+}
+
+/* Nothing is above that stack, and the thread's own is said to end far above it. */
+static void *profile_run_on_signal_stack(void *arg)
+{
+	struct profile_code *code = arg;
+	stack_t stack = {.ss_size = 1 << 16}, none = {.ss_flags = SS_DISABLE};
+	const size_t gap = 1 << 16;
+	struct sigaction action = {.sa_flags = SA_ONSTACK};
+	action.sa_handler = profile_use_time;
+	uint8_t *room = mmap(NULL, stack.ss_size + gap, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ck_assert_ptr_ne(room, MAP_FAILED);
+	ck_assert_int_eq(mprotect(room + stack.ss_size, gap, PROT_NONE), 0);
+	stack.ss_sp = room;
+	ck_assert_int_eq(sigaltstack(&stack, NULL), 0);
+	ck_assert_int_eq(sigaction(SIGUSR1, &action, NULL), 0);
+	profile_run(code, (const void *)UINTPTR_MAX);
+	raise(SIGUSR1);
+	profile_run(NULL, NULL);
+	sigaltstack(&none, NULL);
+	munmap(room, stack.ss_size + gap);
+	return NULL;
+}
+
+START_TEST(samples_can_be_taken_on_a_signal_stack)
+{
+	static const uint8_t instructions[16];
+	atomic_uint samples[sizeof(instructions)] = {0};
+	struct profile_code code = {.begin = (uintptr_t)instructions,
+		.size = sizeof(instructions), .samples = samples};
+	pthread_t thread;
+	profile_sample_begin();
+	ck_assert_int_eq(pthread_create(&thread, NULL, profile_run_on_signal_stack, &code), 0);
+	pthread_join(thread, NULL);
+	ck_assert_uint_gt(atomic_load(&code.elsewhere), 0);
+}
+END_TEST
+
 START_TEST(running_out_of_memory_fails_a_compile)
 {
 	static const char text[] = TOP FILES HEAD AT(7) "bar.sync 0;\n" TAIL;
@@ -494,5 +544,6 @@ SUITE(profile)
 	tc = suite_add_case(suite, "samples");
 	tcase_add_checked_fixture(tc, profile_setup, store_folder_remove);
 	tcase_add_test(tc, samples_fall_on_the_line_that_runs);
+	tcase_add_test(tc, samples_can_be_taken_on_a_signal_stack);
 	return suite;
 }
