@@ -187,12 +187,10 @@ static bool copy_3d_overlaps(const struct box_side *to, const struct box_side *f
 {
 	int64_t strides[2][2], address[2];
 	const kz_copy_side *a = to->in, *b = from->in;
-	if (to->memory != from->memory) {
-		return false;
-	}
-	if (a->texels) {
-		return a->level == b->level && llabs(a->x - b->x) < box->width
-			&& llabs(a->y - b->y) < box->height && llabs(a->z - b->z) < box->depth;
+	if (a->texels || b->texels) {
+		return to->memory == from->memory && a->level == b->level
+			&& llabs(a->x - b->x) < box->width && llabs(a->y - b->y) < box->height
+			&& llabs(a->z - b->z) < box->depth;
 	}
 	const struct strided rows[2] = {copy_3d_rows(to, box, strides[0], &address[0]),
 		copy_3d_rows(from, box, strides[1], &address[1])};

@@ -117,19 +117,19 @@ bool overlap_elements(const struct strided *a, int64_t a_address, const struct s
 	return overlap_can_reach(&search, 0, apart - a->size + 1, apart + b->size - 1);
 }
 
-bool overlap_arrays(const struct kz_array *a, const struct kz_array *b)
-{
-	if (!a->count || !b->count || a->buffer->memory != b->buffer->memory) {
-		return false;
-	}
-	const struct strided elements[2] = {array_elements(a), array_elements(b)};
-	return overlap_elements(&elements[0], (int64_t)array_address(a), &elements[1],
-		(int64_t)array_address(b));
-}
-
 bool overlap_memory(const struct kz_array *a, const struct kz_array *b)
 {
 	const struct memory *left = a->buffer->memory, *right = b->buffer->memory;
 	return right->address + (CUdeviceptr)right->size > left->address
 		&& left->address + (CUdeviceptr)left->size > right->address;
+}
+
+bool overlap_arrays(const struct kz_array *a, const struct kz_array *b)
+{
+	if (!a->count || !b->count || !overlap_memory(a, b)) {
+		return false;
+	}
+	const struct strided elements[2] = {array_elements(a), array_elements(b)};
+	return overlap_elements(&elements[0], (int64_t)array_address(a), &elements[1],
+		(int64_t)array_address(b));
 }

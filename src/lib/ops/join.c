@@ -9,6 +9,7 @@
 #include "base/common.h"
 
 #include "lib/ops/elementwise.h"
+#include "lib/array/overlap.h"
 #include "lib/array/shape.h"
 #include "lib/array/view.h"
 
@@ -85,7 +86,7 @@ static kz_status join_open_result(struct join *join, kz_error *err)
 	bool is_free = into && (!join->asked || join->asked == into->dtype);
 	kz_status st = into ? join_check_into(join, into, err) : KZ_OK;
 	for (int64_t i = 0; !st && is_free && i < join->arrays.count; i++) {
-		is_free = into->buffer->memory != join->arrays.items[i]->buffer->memory;
+		is_free = !overlap_memory(into, join->arrays.items[i]);
 	}
 	if (st || is_free) {
 		join->result = into;

@@ -11,6 +11,7 @@
 #include "lib/array/array.h"
 #include "lib/ops/elementwise.h"
 #include "lib/ops/reduce.h"
+#include "lib/array/overlap.h"
 #include "lib/array/shape.h"
 
 #include <kudzu/reduce.h>
@@ -209,7 +210,7 @@ static bool reduce_shares_memory(const struct job *job)
 {
 	const struct expr *expr = job->reduce.expr;
 	for (int i = 0; i < expr->array_count; i++) {
-		if (expr->arrays[i]->buffer->memory == job->into->buffer->memory) {
+		if (overlap_memory(expr->arrays[i], job->into)) {
 			return true;
 		}
 	}

@@ -15,6 +15,7 @@
 #include "lib/ops/generate.h"
 #include "lib/ops/kernels.h"
 #include "lib/ops/user_text.h"
+#include "lib/array/overlap.h"
 #include "lib/array/shape.h"
 
 #include <kudzu/scan.h>
@@ -173,7 +174,7 @@ static bool scan_is_direct(const struct scan *scan, const struct kz_array *from,
 {
 	const struct kz_array *into = scan->into;
 	return into && into->dtype == scan->dtype && axis == into->shape.ndim - 1
-		&& array_is_contiguous(into) && into->buffer->memory != from->buffer->memory;
+		&& array_is_contiguous(into) && !overlap_memory(into, from);
 }
 
 /* A 0-d array is scanned as one of one element. */

@@ -146,7 +146,7 @@ static bool sparse_is_direct(const struct contract_how *how, const struct kz_spa
 	bool is_direct = into && into->dtype == a->dtype && array_is_contiguous(into)
 		&& (int64_t)array_address(into) % dtype_size(into->dtype) == 0;
 	for (int i = 0; is_direct && i < 4; i++) {
-		is_direct = into->buffer->memory != read[i]->buffer->memory;
+		is_direct = !overlap_memory(into, read[i]);
 	}
 	return is_direct;
 }

@@ -11,7 +11,7 @@
 
 enum { BYTES = 4096, ROUNDS = 200000 };
 
-static struct memory memory = {.address = 1 << 20};
+static struct memory memory = {.address = 1 << 20, .size = INT64_C(1) << 40};
 static struct kz_buffer buffer = {.memory = &memory};
 static uint64_t state;
 
@@ -99,8 +99,9 @@ START_TEST(halves_of_large_arrays_share_nothing)
 	struct kz_array wide = array_at(1996, 1 << 20, 501, 4000);
 	struct kz_array top = array_at(0, 1 << 19, 1000, 4000);
 	struct kz_array bottom = array_at(4000ll << 19, 1 << 19, 1000, 4000);
-	struct memory elsewhere = {.address = 1 << 20};
-	struct kz_buffer other = {.memory = &elsewhere};
+	struct memory twin = memory, elsewhere = memory;
+	elsewhere.address += (CUdeviceptr)memory.size;
+	struct kz_buffer other = {.memory = &twin};
 	ck_assert(!overlap_arrays(&left, &right) && !overlap_arrays(&right, &left));
 	ck_assert(overlap_arrays(&left, &wide) && overlap_arrays(&wide, &left));
 	ck_assert(!overlap_arrays(&top, &bottom));
@@ -110,6 +111,8 @@ START_TEST(halves_of_large_arrays_share_nothing)
 	right.strides[0] = 8000;
 	ck_assert(!overlap_is_same(&left, &right));
 	right.buffer = &other;
+	ck_assert(overlap_arrays(&left, &right));
+	other.memory = &elsewhere;
 	ck_assert(!overlap_arrays(&left, &right));
 }
 END_TEST
