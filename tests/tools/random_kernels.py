@@ -2,10 +2,13 @@
 """What the tools that check random kernels share: addresses, guards, and the loop over seeds."""
 import argparse
 import ctypes
+import json
 import os
 import random
+import re
 import subprocess
 import sys
+import tempfile
 
 KERNELS = 40            # that a seed makes
 
@@ -63,6 +66,42 @@ class Driver:
 		print(f"LAUNCH {name}", file=sys.stderr, flush=True)
 		self("cuLaunchKernel", function, blocks, 1, 1, threads, 1, 1, 0, None, values, None)
 		self("cuCtxSynchronize")
+
+
+def run_apart(driver, folder, plan):
+	"""In a process of its own: launch kernels, each in a context, which a fault ends."""
+	for name, blocks, threads, dynamic, sizes in json.loads(plan):
+		context, function = ctypes.c_void_p(), ctypes.c_void_p()
+		driver("cuCtxCreate_v2", ctypes.byref(context), 0, 0)
+		module = driver.load(f"{folder}/{name}.ptx")
+		args = [driver.alloc(size) for size in sizes]
+		values = (ctypes.c_void_p * 2)(*map(ctypes.addressof, args))
+		driver("cuModuleGetFunction", ctypes.byref(function), module, name.encode())
+		print(f"LAUNCH {name}", file=sys.stderr, flush=True)
+		driver("cuLaunchKernel", function, blocks, 1, 1, threads, 1, 1, dynamic, None,
+			values, None)
+		print(f"code {driver.cuda.cuCtxSynchronize()}", file=sys.stderr, flush=True)
+		driver.cuda.cuCtxDestroy_v2(context)
+
+
+def check_apart(build, kernels, what, draw, widths, compare):
+	"""Run kernels, which have text(), and compare what is reported of each."""
+	plan = json.dumps([[k.name, k.blocks, k.threads, k.sizes["dynamic"],
+		[k.sizes["first"], k.sizes["second"]]] for k in kernels])
+	wrong = 0
+	with tempfile.TemporaryDirectory() as folder:
+		for kernel in kernels:
+			with open(f"{folder}/{kernel.name}.ptx", "w") as file:
+				file.write("\n".join(kernel.text()) + "\n")
+		for width in widths:
+			tier = draw.choice("12")
+			text = run_again(build, folder, [plan], KUDZU_CHECK=what,
+				KUDZU_CPU_WIDTH=width, KUDZU_CPU_TIER=tier)
+			parts = re.split(r"LAUNCH (\w+)\n", text)
+			parts = dict(zip(parts[1::2], parts[2::2]))
+			wrong += sum(compare(k, f"width {width}, tier {tier}, {k.name}",
+				parts[k.name]) for k in kernels)
+	return wrong
 
 
 def run_again(build, path, rest, **settings):
