@@ -11,8 +11,10 @@
  */
 #include "base/common.h"
 
+#include "base/alloc.h"
 #include "lib/array/array.h"
 #include "lib/array/format.h"
+#include "lib/array/overlap.h"
 #include "lib/array/shape.h"
 #include "lib/array/span.h"
 
@@ -20,12 +22,30 @@
 
 #include <string.h>
 
-/* The CPU device's memory is host memory: between two places there, no copy stands between. */
+/* Elements at two places in host memory that overlap: by way of a third, of so many bytes. */
+static kz_status transfer_move_twice(const struct strided *to, char *to_first,
+	const struct strided *from, const char *from_first, int64_t size, kz_error *err)
+{
+	int64_t row_major[KZ_MAX_DIMS];
+	const struct strided between = {from->shape, row_major, from->size};
+	char *packed = mem_alloc((size_t)size);
+	if (!packed) {
+		return error_no_memory(err);
+	}
+	strided_row_major(row_major, &from->shape, from->size);
+	strided_copy(from, packed, row_major, from_first);
+	strided_copy(&between, to_first, to->strides, packed);
+	mem_free(packed);
+	return KZ_OK;
+}
+
+/* The CPU device's memory is host memory: between two places there, no copy stands between, unless
+ * the program gives the address of that memory, which kz_array_host tells. */
 static kz_status transfer_move_on_host(const struct kz_array *array, char *host,
 	const int64_t *host_strides, bool to_host, kz_error *err)
 {
 	int64_t row_major[KZ_MAX_DIMS];
-	struct strided elements = array_elements(array);
+	const struct strided elements = array_elements(array);
 	char *first = (char *)(uintptr_t)array_address(array); /* NOLINT: an address it is */
 	kz_status st = array_wait(array, err);
 	if (st) {
@@ -35,11 +55,17 @@ static kz_status transfer_move_on_host(const struct kz_array *array, char *host,
 		strided_row_major(row_major, &elements.shape, elements.size);
 		host_strides = row_major;
 	}
+	const struct strided there = {elements.shape, host_strides, elements.size};
+	if (overlap_elements(&elements, (int64_t)(uintptr_t)first, &there,
+		(int64_t)(uintptr_t)host)) {
+		const int64_t size = kz_array_size(array);
+		return to_host ? transfer_move_twice(&there, host, &elements, first, size, err)
+			: transfer_move_twice(&elements, first, &there, host, size, err);
+	}
 	if (to_host) {
 		strided_copy(&elements, host, host_strides, first);
 	} else {
-		elements.strides = host_strides;
-		strided_copy(&elements, first, array->strides, host);
+		strided_copy(&there, first, array->strides, host);
 	}
 	return KZ_OK;
 }

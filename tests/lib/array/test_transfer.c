@@ -552,6 +552,29 @@ DEVICE_TEST(memory_of_the_cpu_device_is_host_memory)
 	release_arrays(view, array);
 }
 
+/* A transpose in place, both ways, at the address that kz_array_host tells. */
+DEVICE_TEST(host_memory_may_be_that_of_the_array)
+{
+	const uint16_t turned[6] = {0, 3, 1, 4, 2, 5};
+	const int64_t columns[2] = {2, 4};
+	uint16_t got[6];
+	kz_array *array = counted(dev, KZ_SHAPE(2, 3)), *view = NULL;
+	void *host = NULL;
+	if (kz_array_host(&host, array, &err) == KZ_OK) {
+		ok(kz_array_transpose(&view, array, KZ_AXES(), &err));
+		ok(kz_array_get(view, host, sizeof(got), &err));
+		ck_assert_mem_eq(host, turned, sizeof(turned));
+		ok(kz_array_set_strided(array, host, sizeof(got), columns, 0, &err));
+		ok(kz_array_get(array, got, sizeof(got), &err));
+		for (uint16_t i = 0; i < 6; i++) {
+			ck_assert_int_eq(got[i], i);
+		}
+	}
+	kz_error_clear(&err);
+	release_arrays(view, array);
+}
+END_TEST
+
 DEVICE_TEST(moving_without_memory_leaves_nothing)
 {
 	static const int64_t back[] = {-4, 2};
@@ -643,7 +666,8 @@ SUITE(transfer)
 		the_same_device_gives_the_same_handle, a_copy_on_another_device_has_the_elements,
 		without_peer_copies_the_host_helps,
 		a_copy_on_another_device_is_in_the_stream_that_is_named,
-		memory_of_the_cpu_device_is_host_memory, moving_without_memory_leaves_nothing);
+		memory_of_the_cpu_device_is_host_memory, host_memory_may_be_that_of_the_array,
+		moving_without_memory_leaves_nothing);
 	tcase_add_tests(tc, support_device_count(), a_view_with_gaps_is_packed_in_the_stream,
 		packing_in_a_stream_without_memory_leaves_nothing);
 	tcase_add_tests(tc, 1, operands_of_two_devices_are_refused_as_the_seed_has_it,
