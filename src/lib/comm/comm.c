@@ -83,8 +83,8 @@ static kz_status comm_check_options(const kz_comm_options *options, int local_co
 	}
 	if (options->id && (options->first < 0 || options->count < local_count
 		|| options->first > options->count - local_count)) {
-		return error_set(err, KZ_INVALID, "members %d to %d are not among %d",
-			(int)options->first, (int)options->first + local_count - 1,
+		return error_set(err, KZ_INVALID, "members %lld to %lld are not among %d",
+			(long long)options->first, (long long)options->first + local_count - 1,
 			(int)options->count);
 	}
 	return KZ_OK;

@@ -42,6 +42,9 @@ COMM_TEST(communicators_of_wrong_devices_are_refused)
 	options.first = 3;
 	fails(kz_comm_create(&made, devices, 4, &options, &err), KZ_INVALID,
 		"members 3 to 6 are not among 6");
+	options.first = INT32_MAX;
+	fails(kz_comm_create(&made, devices, 4, &options, &err), KZ_INVALID,
+		"members 2147483647 to 2147483650 are not among 6");
 	options.first = 2;
 	fails(kz_comm_create(&made, devices, 4, &options, &err), KZ_UNSUPPORTED,
 		"members in several processes need NCCL");
