@@ -14,9 +14,12 @@
 #include "cpu/abi/api.h"
 
 #include "base/alloc.h"
+#include "base/checks.h"
+#include "cpu/config/settings.h"
 #include "cpu/mem/memory_map.h"
 #include "cpu/mem/system_refusal.h"
 #include "cpu/mem/share.h"
+#include "cpu/mem/unwritten.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -130,6 +133,21 @@ static void mapping_backing_close_file(const struct backing *block)
 
 /* --- Blocks --- */
 
+/* Make a new block unwritten, if kernels that use what nothing has written are told. */
+static void mapping_mark_unwritten(const struct backing *block)
+{
+	if (!settings_has_check(CHECK_INIT)
+	    || block->prop.location.type != CU_MEM_LOCATION_TYPE_DEVICE) {
+		return;
+	}
+	void *at = mmap(NULL, block->size, PROT_READ | PROT_WRITE, MAP_SHARED, block->file,
+		(off_t)block->offset);
+	if (at != MAP_FAILED) { // else the check sees zeros
+		unwritten_fill((uintptr_t)at, block->size);
+		munmap(at, block->size);
+	}
+}
+
 /* The device whose memory counts a block; the host's blocks count as the first one's. */
 static unsigned mapping_block_device(const CUmemAllocationProp *prop)
 {
@@ -213,11 +231,15 @@ static CUresult mapping_backing_create_locked(const char *call, CUmemGenericAllo
 	*block = *wish;
 	block->handles = 1;
 	block->handle = handle_create(API_BLOCK, block);
-	if (!block->handle || (block->file < 0
+	const bool is_new = block->file < 0;
+	if (!block->handle || (is_new
 			&& !(mapping_backing_is_shared(block) ? mapping_open_shared(block)
 				: mapping_open_own(block)))) {
 		handle_release(block->handle);
 		goto fail;
+	}
+	if (is_new) {
+		mapping_mark_unwritten(block);
 	}
 	*out = (uintptr_t)block->handle;
 	return CUDA_SUCCESS;

@@ -254,8 +254,13 @@ static void access_describe(const struct access *access, uint64_t address, char 
 			address - local.begin);
 	} else {
 		struct heap *heap = access_heap(access);
+		struct memory_range range;
 		if (heap) {
 			heap_describe(heap, address, where, sizeof(where));
+		} else if (memory_find(access->kernel->memory, address, &range)
+			   && range.kind == MEMORY_MAPPED) {
+			snprintf(where, sizeof(where), "inside the %zu bytes that are mapped at "
+				"0x%" PRIx64, range.size, range.address);
 		} else {
 			memory_describe(access->kernel->memory, address, where, sizeof(where));
 		}

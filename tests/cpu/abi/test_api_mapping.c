@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Virtual memory management: blocks that are created, and mapped at reserved addresses. */
+#include "base/checks.h"
 #include "cpu/support/api.h"
 #include "support/suite.h"
 
@@ -452,6 +453,30 @@ START_TEST(failing_malloc_leaves_nothing_behind)
 }
 END_TEST
 
+/* Blocks of the host's memory begin as zeros. */
+START_TEST(new_block_is_known_to_be_unwritten)
+{
+	setenv("KUDZU_CHECK", "init", 1);
+	setup();
+	const CUmemAllocationProp kinds[] = {plain, exported, {
+		.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.location = {.type = CU_MEM_LOCATION_TYPE_HOST}}};
+	for (size_t i = 0; i < countof(kinds); i++) {
+		const CUdeviceptr address = reserve(2);
+		handle block = 0;
+		uint32_t word = 1;
+		OK(cuMemCreate(&block, 2 * UNIT, &kinds[i], 0));
+		OK(cuMemMap(address, 2 * UNIT, 0, block, 0));
+		OK(grant(address, 2, CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
+		OK(cuMemcpyDtoH_v2(&word, address + 2 * UNIT - sizeof(word), sizeof(word)));
+		ck_assert_uint_eq(word, i < 2 ? CHECK_UNWRITTEN : 0);
+		unmap(address, 2);
+		OK(cuMemRelease(block));
+	}
+	teardown();
+}
+END_TEST
+
 SUITE(api_mapping)
 {
 	Suite *suite = suite_create("api_mapping");
@@ -467,6 +492,6 @@ SUITE(api_mapping)
 		attributes_of_a_mapped_address_tell_of_the_mapping,
 		failing_malloc_leaves_nothing_behind);
 	tc = suite_add_case(suite, "without_context");
-	tcase_add_test(tc, no_context_is_needed);
+	tcase_add_tests(tc, 1, no_context_is_needed, new_block_is_known_to_be_unwritten);
 	return suite;
 }
