@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -103,7 +104,8 @@ static void ask_process(void *device)
 		unsigned pid;
 		unsigned long long used;
 	} first;
-	unsigned long long memory[3];
+	unsigned long long memory[3], memory2[3];
+	struct rlimit addresses;
 	void *context, *address;
 	unsigned count = 0;
 	char name[256];
@@ -124,6 +126,11 @@ static void ask_process(void *device)
 	EXPECT(count, 0);
 	EXPECT(NVML(DeviceGetMemoryInfo, device, memory), SUCCESS);
 	EXPECT(memory[2] == process[0].used, 1);
+	getrlimit(RLIMIT_AS, &addresses);
+	EXPECT(setrlimit(RLIMIT_AS, &(struct rlimit){1 << 20, addresses.rlim_max}), 0);
+	EXPECT(NVML(DeviceGetMemoryInfo, device, memory2), SUCCESS);
+	EXPECT(setrlimit(RLIMIT_AS, &addresses), 0);
+	EXPECT(memcmp(memory2, memory, sizeof(memory)), 0); /* no limit changes what it has */
 	EXPECT(NVML(SystemGetProcessName, (unsigned)getpid(), name, sizeof(name)), SUCCESS);
 	EXPECT(strstr(name, "monitor") != NULL, 1);
 	EXPECT(CU(DevicePrimaryCtxReset_v2, 0), 0);

@@ -46,8 +46,8 @@
 struct device_memory *api_retain_memory(void);
 void api_release_memory(void);
 
-/* Whether this process has a context of a device, by its number among all, and the bytes in use. */
-bool api_device_usage(unsigned number, uint64_t *used);
+/* Whether this process has a context of a device, by its number among all, and then its memory. */
+bool api_device_usage(unsigned number, struct memory_use *out);
 /* What struct kudzu_exports has. */
 int device_describe(unsigned number, struct kudzu_device *out);
 

@@ -117,13 +117,13 @@ void api_release_memory(void)
 	pthread_mutex_unlock(&state.lock);
 }
 
-bool api_device_usage(unsigned number, uint64_t *used)
+bool api_device_usage(unsigned number, struct memory_use *out)
 {
 	bool has_context = false;
 	pthread_mutex_lock(&state.lock);
 	for (int i = 0; i < device_count(); i++) {
 		if (device_number(i) == number && state.devices[i].uses > 0) {
-			*used = memory_usage(state.memory, (unsigned)i).used;
+			*out = memory_usage(state.memory, (unsigned)i);
 			has_context = true;
 		}
 	}

@@ -78,23 +78,35 @@ static CUresult device_llvm_version(const char *call, int *out)
 	return CUDA_SUCCESS;
 }
 
+/* The memory of a device that is in use stays what it was, though limits of the process change. */
+static struct memory_use device_memory_of(unsigned number, bool *has_context)
+{
+	struct memory_use use = {.used = 0};
+	*has_context = api_device_usage(number, &use);
+	use.limit = *has_context ? use.limit : capacity_bytes() / device_count_all();
+	return use;
+}
+
 int device_describe(unsigned number, struct kudzu_device *out)
 {
 	const unsigned all = device_count_all();
 	if (number >= all) {
 		return 0;
 	}
+	bool has_context;
+	const struct memory_use use = device_memory_of(number, &has_context);
 	const unsigned cores = pool_cores() / all;
 	*out = (struct kudzu_device){
 		.uuid = device_uuid(number),
-		.memory = capacity_bytes() / all,
+		.memory = use.limit,
+		.used = use.used,
+		.has_context = has_context,
 		.cores = cores > 0 ? cores : 1,
 		.major = device_attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
 		.minor = device_attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR),
 		.clock = device_clock_khz(),
 	};
 	device_write_name(out->name, sizeof(out->name));
-	out->has_context = api_device_usage(number, &out->used);
 	return 1;
 }
 
@@ -142,7 +154,8 @@ API(cuDeviceTotalMem_v2, size_t *out, CUdevice device)
 {
 	CUresult result = api_need(api_check_device(__func__, device), __func__, out);
 	if (result == CUDA_SUCCESS) {
-		*out = device_bytes();
+		bool has_context;
+		*out = device_memory_of(device_number(device), &has_context).limit;
 	}
 	return result;
 }

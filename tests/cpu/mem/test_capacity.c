@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 START_TEST(the_lowest_limit_of_a_group_and_those_above_holds)
@@ -66,12 +67,28 @@ START_TEST(a_limit_is_the_devices_memory)
 }
 END_TEST
 
+START_TEST(a_limit_that_comes_later_does_not_count)
+{
+	size_t size, free_size, total = 0;
+	struct rlimit limit;
+	setup();
+	OK(cuMemGetInfo_v2(&free_size, &size));
+	ck_assert_int_eq(getrlimit(RLIMIT_AS, &limit), 0);
+	ck_assert_int_eq(setrlimit(RLIMIT_AS, &(struct rlimit){1 << 20, limit.rlim_max}), 0);
+	CUresult result = cuDeviceTotalMem_v2(&total, 0);
+	ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
+	OK(result);
+	ck_assert_uint_eq(total, size);
+	teardown();
+}
+END_TEST
+
 SUITE(capacity)
 {
 	Suite *suite = suite_create("capacity");
 	TCase *tc = suite_add_case(suite, "capacity");
 	tcase_set_timeout(tc, 60);
 	tcase_add_tests(tc, 1, the_lowest_limit_of_a_group_and_those_above_holds,
-		a_limit_is_the_devices_memory);
+		a_limit_is_the_devices_memory, a_limit_that_comes_later_does_not_count);
 	return suite;
 }
