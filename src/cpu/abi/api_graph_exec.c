@@ -137,6 +137,10 @@ static CUresult exec_check_item(const char *call, const struct context *context,
 		return api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: the graph has nodes of another"
 			" context, which allocate memory, or whose context was destroyed", call);
 	}
+	if (data->memory && !graph_memory_is_there(data->memory)) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: memory of the graph was freed with its context", call);
+	}
 	if (work->kind == WORK_KERNEL && !node_has_function(data)) {
 		return api_fail(CUDA_ERROR_INVALID_HANDLE,
 			"%s: the module of a kernel of the graph was unloaded", call);

@@ -109,6 +109,14 @@ void graph_memory_release(struct graph_memory *memory)
 	}
 }
 
+bool graph_memory_is_there(const struct graph_memory *memory)
+{
+	pthread_mutex_lock(&all.lock);
+	const bool found = memory->address != 0;
+	pthread_mutex_unlock(&all.lock);
+	return found;
+}
+
 /* The lock is held. */
 static CUresult graph_memory_take_step(const char *call, struct graph_memory_step *step)
 {

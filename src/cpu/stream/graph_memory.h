@@ -39,6 +39,9 @@ struct graph_memory *graph_memory_find(uint64_t address);
 void graph_memory_retain(struct graph_memory *memory);  /* NULL is fine */
 void graph_memory_release(struct graph_memory *memory); /* NULL is fine */
 
+/* Whether it has not gone with its context. */
+bool graph_memory_is_there(const struct graph_memory *memory);
+
 /* Account for all that a launch does, or fail and change nothing.  What it allocates is live,
  * with a reference; of what it frees that stays until graph_memory_drop. */
 CUresult graph_memory_launch(const char *call, struct graph_memory_step *steps, size_t count);

@@ -189,6 +189,25 @@ static void count_end(void *data)
 	++*(int *)data;
 }
 
+/* Not even a graph that frees what it allocates can be launched: the address may be another's. */
+START_TEST(a_graph_whose_memory_went_with_its_context_is_refused)
+{
+	CUdeviceptr a;
+	CUgraphNode nodes[2];
+	CUgraph graph = new_graph();
+	nodes[0] = add_alloc(graph, &a);
+	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_MEMSET, .memset = {.dst = a,
+		.value = 7, .elementSize = 4, .width = 1, .height = 1}};
+	OK(cuGraphAddNode_v2(&nodes[1], graph, nodes, NULL, 1, &params));
+	OK(cuGraphAddMemFreeNode(&nodes[0], graph, &nodes[1], 1, a));
+	CUgraphExec exec = new_exec(graph);
+	launch_and_wait(exec, NULL);
+	reset();
+	FAILS(INVALID_VALUE, cuGraphLaunch(exec, NULL));
+	release_graph(exec, graph);
+}
+END_TEST
+
 START_TEST(program_releases_its_own_references_only)
 {
 	CUgraph graph = new_graph();
@@ -221,6 +240,7 @@ SUITE(api_graph_memory)
 		graph_frees_what_its_child_allocates, child_graph_that_is_captured_into_stays);
 	tc = add_case(suite, "ends", graph_setup, teardown);
 	tcase_add_tests(tc, 1, memory_that_went_with_its_context_is_at_no_address,
+		a_graph_whose_memory_went_with_its_context_is_refused,
 		program_releases_its_own_references_only);
 	return suite;
 }
