@@ -454,6 +454,10 @@ static uint32_t block_run_first(struct block *block)
 		}
 		more = i == 0 ? slot->warp.first >> shift : 0;
 		if (slot->resume == RT_DONE) {
+			// Those that it has replaced still have what an earlier launch left there.
+			for (uint32_t k = 1; k <= more; k++) {
+				slots[k].resume = RT_DONE;
+			}
 			ends += 1 + more;
 		} else if (block_has_replaced(block)) {
 			break;

@@ -124,6 +124,29 @@ START_TEST(the_first_access_out_of_bounds_is_told_exactly)
 }
 END_TEST
 
+/* Thread 32 is in a warp of its own, which ends the launch after the others were run as one. */
+START_TEST(the_thread_is_told_after_another_fault)
+{
+	static const struct {
+		size_t shift; // from the 128 bytes
+		const char *where;
+	} rows[] = {{128, "thread (0,0,0)"}, {0, "thread (32,0,0)"}};
+	setenv("KUDZU_CHECK", "memory", 1);
+	setenv("KUDZU_CPU_WIDTH", "16", 1);
+	setenv("KUDZU_CPU_TIER", "2", 1);
+	reset();
+	for (size_t i = 0; i < countof(rows); i++) {
+		CUcontext own = new_context();
+		CUdeviceptr in = alloc(128) + rows[i].shift;
+		void *values[] = {&in, &in};
+		OK(cuLaunchKernel(make(write), 1, 1, 1, 33, 1, 1, 0, NULL, values, NULL));
+		FAILS(ILLEGAL_ADDRESS, cuCtxSynchronize());
+		check_log(rows[i].where);
+		OK(cuCtxDestroy_v2(own));
+	}
+}
+END_TEST
+
 START_TEST(what_was_freed_is_told_even_after_many_others)
 {
 	setenv("KUDZU_CHECK", "memory", 1);
@@ -251,6 +274,6 @@ SUITE(check_memory)
 #endif
 	tcase_add_tests(tc, countof(widths), what_was_freed_is_told_even_after_many_others,
 		a_texture_whose_memory_was_freed_is_told, an_address_that_no_processor_has_is_told);
-	tcase_add_test(tc, a_line_of_ptx_is_described);
+	tcase_add_tests(tc, 1, the_thread_is_told_after_another_fault, a_line_of_ptx_is_described);
 	return suite;
 }
