@@ -76,7 +76,8 @@ link-runner = $(call say,LD)$(LINK) -Wl,--wrap=_mark_point -o $@ $(filter %.o %.
 # Without optimization tests compile four times as fast, and hardly run longer: the time is the library's.
 test-flags = -O0 -iquote tests @$(BUILD)/cuda.flags \
 	-DKZ_TEST_BUILD='"$(abspath $(BUILD))"' -DKZ_TEST_DIR='"$(CURDIR)/tests"' \
-	-DKZ_TEST_PTX='"$(abspath $(PTX))"' $$(pkg-config --cflags check)
+	-DKZ_TEST_PTX='"$(abspath $(PTX))"' $(if $(filter release,$(MODE)),-DKZ_TEST_RELEASE) \
+	$$(pkg-config --cflags check)
 $(BUILD)/tests/%.o: private EXTRA = $(test-flags)
 $(BUILD)/cudart12/tests/%.o: private EXTRA = $(test-flags) -DKZ_CUDART=12
 $(call objects,$(wildcard tests/*.c tests/*/*.c tests/*/*/*.c)): $(BUILD)/cuda.flags

@@ -14,8 +14,8 @@
 #include <pthread.h>
 #include <ucontext.h>
 
-/* Code that is not optimized, or that a sanitizer watches, takes several times as much. */
-#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+/* A library that is not optimized, or that a sanitizer watches, takes several times as much. */
+#ifdef KZ_TEST_RELEASE
 enum { STACK = 64 << 10 };
 #else
 enum { STACK = 512 << 10 };

@@ -459,6 +459,8 @@ START_TEST(a_child_ends_though_the_profile_was_being_written)
 }
 END_TEST
 
+// ThreadSanitizer calls a handler later, when the thread is on its own stack again.
+#ifndef __SANITIZE_THREAD__
 static void profile_use_time(int number)
 {
 	struct timespec now = {0};
@@ -505,6 +507,7 @@ START_TEST(samples_can_be_taken_on_a_signal_stack)
 	ck_assert_uint_gt(atomic_load(&code.elsewhere), 0);
 }
 END_TEST
+#endif
 
 START_TEST(running_out_of_memory_fails_a_compile)
 {
@@ -544,6 +547,8 @@ SUITE(profile)
 	tc = suite_add_case(suite, "samples");
 	tcase_add_checked_fixture(tc, profile_setup, store_folder_remove);
 	tcase_add_test(tc, samples_fall_on_the_line_that_runs);
+#ifndef __SANITIZE_THREAD__
 	tcase_add_test(tc, samples_can_be_taken_on_a_signal_stack);
+#endif
 	return suite;
 }
