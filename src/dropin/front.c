@@ -11,8 +11,11 @@
 #include "base/log_line.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+
+static pthread_mutex_t front_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static bool front_take(const char *part, void *library, const char *name,
 	const struct dl_row *rows, size_t count, void *table)
@@ -47,4 +50,19 @@ bool front_fill_driver(const char *part, const struct dl_row *rows, size_t count
 		log_line(part, "the driver cannot be loaded: %s", why);
 	}
 	return driver && front_take(part, driver, "the driver", rows, count, table);
+}
+
+void front_lock(void)
+{
+	pthread_mutex_lock(&front_mutex);
+}
+
+void front_unlock(void)
+{
+	pthread_mutex_unlock(&front_mutex);
+}
+
+void front_watch_forks(void)
+{
+	pthread_atfork(front_lock, front_unlock, front_unlock);
 }

@@ -14,4 +14,11 @@ bool front_fill(const char *part, const struct dl_row *rows, size_t count, void 
 /* The same of the CPU device's driver. */
 bool front_fill_driver(const char *part, const struct dl_row *rows, size_t count, void *table);
 
+/* The lock of what a library in front keeps of NVIDIA's objects. */
+void front_lock(void);
+void front_unlock(void);
+/* Have each fork wait for that lock, so that a child can take it, whatever other threads did.  Once
+ * in each library. */
+void front_watch_forks(void);
+
 #endif

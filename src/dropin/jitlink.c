@@ -122,21 +122,6 @@ static struct jitlink_driver {
 
 static bool jitlink_is_there;
 
-static struct {
-	pthread_mutex_t lock;
-	struct jitlink *first;
-} jitlink_all = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static void jitlink_lock(void)
-{
-	pthread_mutex_lock(&jitlink_all.lock);
-}
-
-static void jitlink_unlock(void)
-{
-	pthread_mutex_unlock(&jitlink_all.lock);
-}
-
 static void jitlink_find(void)
 {
 	static const struct dl_row calls[] = {
@@ -167,7 +152,7 @@ static void jitlink_find(void)
 	};
 	jitlink_is_there = front_fill(jitlink_part, calls, countof(calls), &jitlink_calls)
 		&& front_fill_driver(jitlink_part, driver, countof(driver), &jitlink_driver);
-	pthread_atfork(jitlink_lock, jitlink_unlock, jitlink_unlock);
+	front_watch_forks();
 }
 
 static bool jitlink_open(void)
@@ -179,19 +164,21 @@ static bool jitlink_open(void)
 
 /* --- Handles --- */
 
+static struct jitlink *jitlink_first; /* of all that there are; front_lock */
+
 static void jitlink_insert(struct jitlink *link)
 {
-	jitlink_lock();
-	link->next = jitlink_all.first;
-	jitlink_all.first = link;
-	jitlink_unlock();
+	front_lock();
+	link->next = jitlink_first;
+	jitlink_first = link;
+	front_unlock();
 }
 
 /* The link of a handle, which `remove` takes off the list; NULL if there is none. */
 static struct jitlink *jitlink_search(nvJitLinkHandle handle, bool remove)
 {
-	jitlink_lock();
-	struct jitlink **at = &jitlink_all.first;
+	front_lock();
+	struct jitlink **at = &jitlink_first;
 	while (*at && (*at)->theirs != handle) {
 		at = &(*at)->next;
 	}
@@ -199,7 +186,7 @@ static struct jitlink *jitlink_search(nvJitLinkHandle handle, bool remove)
 	if (link && remove) {
 		*at = link->next;
 	}
-	jitlink_unlock();
+	front_unlock();
 	return link;
 }
 

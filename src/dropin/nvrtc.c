@@ -40,27 +40,6 @@ static struct nvrtc_real {
 
 static bool nvrtc_is_there;
 
-/* A program that was last compiled for a cubin. */
-struct nvrtc_request {
-	struct nvrtc_request *next;
-	nvrtcProgram program;
-};
-
-static struct {
-	pthread_mutex_t lock;
-	struct nvrtc_request *first;
-} nvrtc_requests = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static void nvrtc_lock(void)
-{
-	pthread_mutex_lock(&nvrtc_requests.lock);
-}
-
-static void nvrtc_unlock(void)
-{
-	pthread_mutex_unlock(&nvrtc_requests.lock);
-}
-
 static void nvrtc_find(void)
 {
 	static const struct dl_row rows[] = {
@@ -72,7 +51,7 @@ static void nvrtc_find(void)
 		{"nvrtcDestroyProgram", offsetof(struct nvrtc_real, destroy), true},
 	};
 	nvrtc_is_there = front_fill("nvrtc", rows, countof(rows), &nvrtc_real);
-	pthread_atfork(nvrtc_lock, nvrtc_unlock, nvrtc_unlock);
+	front_watch_forks();
 }
 
 /* NVIDIA's functions; NULL if they are not there. */
@@ -85,10 +64,17 @@ static const struct nvrtc_real *nvrtc_get(void)
 
 /* --- Programs that were last compiled for a cubin --- */
 
+struct nvrtc_request {
+	struct nvrtc_request *next;
+	nvrtcProgram program;
+};
+
+static struct nvrtc_request *nvrtc_requests; /* front_lock */
+
 /* Where the request of a program is, or the end of the list; the lock is held. */
 static struct nvrtc_request **nvrtc_search(nvrtcProgram program)
 {
-	struct nvrtc_request **at = &nvrtc_requests.first;
+	struct nvrtc_request **at = &nvrtc_requests;
 	while (*at && (*at)->program != program) {
 		at = &(*at)->next;
 	}
@@ -97,20 +83,20 @@ static struct nvrtc_request **nvrtc_search(nvrtcProgram program)
 
 static bool nvrtc_wants_cubin(nvrtcProgram program)
 {
-	nvrtc_lock();
+	front_lock();
 	const bool found = *nvrtc_search(program);
-	nvrtc_unlock();
+	front_unlock();
 	return found;
 }
 
 static void nvrtc_forget(nvrtcProgram program)
 {
-	nvrtc_lock();
+	front_lock();
 	struct nvrtc_request **at = nvrtc_search(program), *request = *at;
 	if (request) {
 		*at = request->next;
 	}
-	nvrtc_unlock();
+	front_unlock();
 	mem_free(request);
 }
 
@@ -119,10 +105,10 @@ static bool nvrtc_remember(nvrtcProgram program)
 	struct nvrtc_request *request = mem_zalloc(1, sizeof(*request));
 	if (request) {
 		request->program = program;
-		nvrtc_lock();
-		request->next = nvrtc_requests.first;
-		nvrtc_requests.first = request;
-		nvrtc_unlock();
+		front_lock();
+		request->next = nvrtc_requests;
+		nvrtc_requests = request;
+		front_unlock();
 	}
 	return request;
 }
